@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from quarterdeck.kernel.ids import StreamName
 from quarterdeck.kernel.parts import Message, Reasoning, ToolCall, ToolSpec, Usage
 
 # Models
@@ -71,3 +72,188 @@ class Model(Protocol):
 
     async def aclose(self) -> None:
         """Let go of connections that belong to the running loop."""
+
+
+# The log's store
+
+
+@dataclass(slots=True)
+class Row:
+    """What one commit added to one stream under one kind: places `first` to `last`, already bytes.
+
+    `wire` is a door's frames for it, made once by whoever reads first and shared by all watchers.
+    """
+
+    first: int
+    last: int
+    at: float
+    kind: str
+    version: int
+    actor: str
+    cause: str | None
+    data: bytes
+    salt: bytes
+    chain: bytes
+    wire: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How far a producer has come in a stream: (epoch, seq) of its last append, and where that append began."""
+
+    epoch: int
+    seq: int
+    first: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamState:
+    """Where a stream stands. `chain` is the hash of its last row; below `floor` its rows are gone."""
+
+    id: int
+    name: StreamName
+    head: int = 0
+    floor: int = 0
+    epoch: int = 0
+    owner: str | None = None
+    closed: bool = False
+    chain: bytes = b""
+    floor_chain: bytes = b""
+    marks: Mapping[str, Mark] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An answer kept under a key, so that the same request made twice is carried out once."""
+
+    key: str
+    digest: bytes
+    answer: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A read model: columns (`text`, `integer` or `real`), its key, and what else it is looked up by."""
+
+    name: str
+    columns: Mapping[str, str]
+    key: tuple[str, ...]
+    lookups: tuple[tuple[str, ...], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """Set a whole line of a table, new or not."""
+
+    table: Table
+    line: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """Change some columns of one line; nothing happens where there is no such line."""
+
+    table: Table
+    key: Mapping[str, object]
+    values: Mapping[str, object]
+
+
+Change: TypeAlias = Put | Patch
+
+
+@dataclass(slots=True)
+class Batch:
+    """All that one transaction writes. `streams` holds the new state of each stream that changed."""
+
+    streams: dict[StreamName, StreamState] = field(default_factory=dict)
+    fresh: set[StreamName] = field(default_factory=set)
+    touched: set[StreamName] = field(default_factory=set)
+    rows: list[tuple[StreamState, Row]] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    onces: list[tuple[Once, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """Lines of a table: equal to `where`, in order of one column, beginning after a value of it."""
+
+    table: Table
+    where: Mapping[str, object]
+    order: str
+    descending: bool = False
+    after: object | None = None
+    limit: int = 100
+
+
+class Store(Protocol):
+    """Keeps rows. One thread commits; reads may come from any thread and see only what was committed."""
+
+    @property
+    def epoch(self) -> str:
+        """Eight hex digits that change when the log's past changed: on a restore."""
+
+    def prepare(self, tables: Sequence[Table]) -> None:
+        """Make sure that the tables are there."""
+
+    def stream(self, name: StreamName) -> StreamState | None: ...
+
+    def next_stream_id(self) -> int:
+        """Larger than any given so far; called once, at the start."""
+
+    def commit(self, batch: Batch) -> None:
+        """All or nothing, and on the disk when it returns. Raises `StorageFull` or `StorageBroken`."""
+
+    def rows(self, stream: StreamState, after: int, limit: int) -> list[Row]:
+        """Whole rows with `last > after`, in order, at most `limit`."""
+
+    def streams(self) -> Iterator[StreamState]:
+        """All streams, in order of their ids."""
+
+    def scan(self) -> Iterator[tuple[StreamState, Row]]:
+        """Every row of every stream in the order of the commits."""
+
+    def once(self, key: str) -> Once | None: ...
+
+    def forget_onces(self, before: float) -> None: ...
+
+    def trim(self, stream: StreamState, snapshot: bytes) -> None:
+        """Drop the rows up to `stream.floor` and keep the snapshot that stands for them."""
+
+    def snapshot(self, stream: StreamState) -> bytes | None: ...
+
+    def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None: ...
+
+    def find(self, query: Query) -> list[dict[str, Any]]: ...
+
+    def backup(self, path: str) -> None:
+        """Write a whole, consistent copy while everything goes on."""
+
+    def close(self) -> None: ...
+
+
+# Time and chance
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since 1970, UTC."""
+
+    def steady(self) -> float:
+        """Seconds that never jump."""
+
+
+class Ids(Protocol):
+    def mint(self) -> str:
+        """A new id: a UUID whose text sorts by time."""
+
+
+# Tools
+
+
+class Toolbox(Protocol):
+    """The tools a run may use."""
+
+    def specs(self) -> tuple[ToolSpec, ...]: ...
+
+    async def use(self, call: ToolCall) -> str:
+        """Do it and return what the model should read, or raise `ToolFailed`."""

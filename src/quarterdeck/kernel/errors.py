@@ -1,18 +1,19 @@
 """The error tree. Everything a person may be told is a `Problem` with a stable code.
 
-    Problem                     .code .detail .extra     -> application/problem+json (server/problems.py)
-      Invalid          the request makes no sense
-        TooLarge       it is bigger than we read
-      NotAllowed       the scope may not
-      NotFound         also for other tenants' things
-      Conflict         somebody else was first
-        Fenced         a newer epoch owns this stream
-        Closed         the stream has had its last event
-      LimitReached     too much, or too fast
-      Unavailable      a door is shut for now
-        StorageFull    the disk takes no more; reading goes on
-        StorageBroken  the storage cannot be trusted; reading goes on where it can
-    ModelFailed                 raised by a model; becomes an event, and `decide` says what follows
+Problem                     .code .detail .extra     -> application/problem+json (server/problems.py)
+  Invalid          the request makes no sense
+    TooLarge       it is bigger than we read
+  NotAllowed       the scope may not
+  NotFound         also for other tenants' things
+  Conflict         somebody else was first
+    Fenced         a newer epoch owns this stream
+    Closed         the stream has had its last event
+  LimitReached     too much, or too fast
+  Unavailable      a door is shut for now
+    StorageFull    the disk takes no more; reading goes on
+    StorageBroken  the storage cannot be trusted; reading goes on where it can
+ModelFailed                 raised by a model; becomes an event, and `decide` says what follows
+ToolFailed                  raised by a tool; the model reads it and goes on
 """
 
 from __future__ import annotations
@@ -82,3 +83,7 @@ class ModelFailed(Exception):
     def __init__(self, code: str, detail: str, *, retryable: bool, retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.code, self.detail, self.retryable, self.retry_after = code, detail, retryable, retry_after
+
+
+class ToolFailed(Exception):
+    """A tool that could not do what it was asked. The model is told."""

@@ -1,0 +1,1 @@
+"""Doors to the outside: they translate, and never decide."""

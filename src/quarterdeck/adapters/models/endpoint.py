@@ -1,0 +1,45 @@
+"""Where a model is reached, and what the settings are called that say so: an error should name the one to look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class SettingNames:
+    """What people call the settings behind an endpoint: environment variables, or fields of a tenant's form."""
+
+    key: str
+    url: str
+    model: str = "QUARTERDECK_MODEL"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    provider: str
+    model: str
+    base_url: str
+    names: SettingNames
+    api_key: str | None = field(default=None, repr=False)
+
+    def at(self, path: str) -> str:
+        return self.base_url.rstrip("/") + path
+
+    @property
+    def host(self) -> str:
+        try:
+            return urlsplit(self.base_url).hostname or ""
+        except ValueError:
+            return ""
+
+    @property
+    def where(self) -> str:
+        """Host, port and path, without whatever else a URL may carry: it is shown to people."""
+        try:
+            parts = urlsplit(self.base_url)
+            port = f":{parts.port}" if parts.port else ""
+        except ValueError:
+            return "an address that is no URL"
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        return f"{host}{port}{parts.path.rstrip('/')}"

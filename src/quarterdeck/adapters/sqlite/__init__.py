@@ -1,0 +1,1 @@
+"""The embedded database: its folder, its schema, its store."""

@@ -1,0 +1,83 @@
+"""The tables of the embedded database, and the statements on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from quarterdeck.ports import Table
+
+VERSION = 1
+
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE stream(
+  id INTEGER PRIMARY KEY, tenant TEXT NOT NULL, kind TEXT NOT NULL, key TEXT NOT NULL,
+  epoch INTEGER NOT NULL DEFAULT 0, owner TEXT, closed INTEGER NOT NULL DEFAULT 0,
+  floor INTEGER NOT NULL DEFAULT 0, floor_chain BLOB NOT NULL DEFAULT x'', UNIQUE(tenant, kind, key));
+CREATE TABLE row(
+  id INTEGER PRIMARY KEY, stream INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, at REAL NOT NULL,
+  kind TEXT NOT NULL, version INTEGER NOT NULL, actor TEXT NOT NULL, cause TEXT,
+  data BLOB NOT NULL, salt BLOB NOT NULL, chain BLOB NOT NULL);
+CREATE UNIQUE INDEX row_place ON row(stream, first);
+CREATE TABLE mark(
+  stream INTEGER NOT NULL, producer TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
+  first INTEGER NOT NULL, PRIMARY KEY(stream, producer)) WITHOUT ROWID;
+CREATE TABLE once(key TEXT PRIMARY KEY, digest BLOB NOT NULL, answer BLOB NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE snapshot(stream INTEGER PRIMARY KEY, data BLOB NOT NULL);
+"""
+
+STREAM = "SELECT id, tenant, kind, key, epoch, owner, closed, floor, floor_chain FROM stream"
+LAST = "SELECT last, chain FROM row WHERE stream = ? ORDER BY first DESC LIMIT 1"
+MARKS = "SELECT producer, epoch, seq, first FROM mark WHERE stream = ?"
+ROW = "first, last, at, kind, version, actor, cause, data, salt, chain"
+# The first row may begin before the place asked for, so the search starts at the last beginning not behind it.
+ROWS = f"""SELECT {ROW} FROM row WHERE stream = ?1 AND last > ?2 AND first >=
+  coalesce((SELECT max(first) FROM row WHERE stream = ?1 AND first <= ?2 + 1), 0) ORDER BY first LIMIT ?3"""
+NEW_STREAM = "INSERT INTO stream(id, tenant, kind, key, epoch, owner, closed) VALUES(?,?,?,?,?,?,?)"
+MOVE_STREAM = "UPDATE stream SET epoch = ?, owner = ?, closed = ? WHERE id = ?"
+MARK = "INSERT OR REPLACE INTO mark(stream, producer, epoch, seq, first) VALUES(?,?,?,?,?)"
+ONCE = "INSERT OR REPLACE INTO once(key, digest, answer, at) VALUES(?,?,?,?)"
+
+_PLACE = "(?,?,?,?,?,?,?,?,?,?,?)"
+# One statement for many rows: each step gives the interpreter away and must win it back, so steps are what is dear.
+SIZES = (64, 32, 16, 8, 4, 2, 1)
+INSERTS = {size: f"INSERT INTO row(stream, {ROW}) VALUES {','.join([_PLACE] * size)}" for size in SIZES}
+
+_TYPES = {"text": "TEXT", "integer": "INTEGER", "real": "REAL"}
+
+
+def create(table: Table) -> list[str]:
+    """A read model's table and its indexes. Names come from our own code, never from outside."""
+    columns = ", ".join(f"{name} {_TYPES[kind]}" for name, kind in table.columns.items())
+    statements = [
+        f"CREATE TABLE IF NOT EXISTS view_{table.name}({columns}, PRIMARY KEY({', '.join(table.key)})) WITHOUT ROWID"
+    ]
+    for lookup in table.lookups:
+        name = f"view_{table.name}_{'_'.join(lookup)}"
+        statements.append(f"CREATE INDEX IF NOT EXISTS {name} ON view_{table.name}({', '.join(lookup)})")
+    return statements
+
+
+def put(table: Table, columns: Sequence[str]) -> str:
+    places = ",".join("?" * len(columns))
+    return f"INSERT OR REPLACE INTO view_{table.name}({', '.join(columns)}) VALUES({places})"
+
+
+def patch(table: Table, columns: Sequence[str]) -> str:
+    changes = ", ".join(f"{column} = ?" for column in columns)
+    return f"UPDATE view_{table.name} SET {changes} WHERE {_equal(table.key)}"
+
+
+def select(table: Table, where: Sequence[str]) -> str:
+    return f"SELECT {', '.join(table.columns)} FROM view_{table.name} WHERE {_equal(where)}"
+
+
+def find(table: Table, where: Mapping[str, object], order: str, *, descending: bool, after: bool) -> str:
+    conditions = list(where)
+    beyond = f" AND {order} {'<' if descending else '>'} ?" if after else ""
+    direction = "DESC" if descending else "ASC"
+    return f"{select(table, conditions)}{beyond} ORDER BY {order} {direction} LIMIT ?"
+
+
+def _equal(columns: Sequence[str]) -> str:
+    return " AND ".join(f"{column} IS ?" for column in columns) or "1"

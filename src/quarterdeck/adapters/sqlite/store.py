@@ -1,0 +1,277 @@
+"""The store on SQLite: WAL, FULL, one connection that writes, and readers that cannot."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from quarterdeck.adapters.sqlite import schema
+from quarterdeck.adapters.sqlite.folder import FolderLock
+from quarterdeck.kernel.errors import StorageBroken, StorageFull, Unavailable
+from quarterdeck.kernel.ids import StreamName, TenantId
+from quarterdeck.ports import Batch, Change, Mark, Once, Put, Query, Row, StreamState, Table
+
+# Older ones can lose commits when a checkpoint meets a write (fixed in 3.51.3).
+OLDEST = (3, 51, 3)
+BUSY_MS = 5000
+
+
+class SqliteStore:
+    """`vfs` names another way to reach the disk, for tests that cut its power; it allows no second connection."""
+
+    def __init__(self, path: Path, *, vfs: str | None = None, synchronous: str = "FULL") -> None:
+        refuse_old(apsw.sqlite_lib_version())
+        self._path, self._vfs, self._synchronous = path, vfs, synchronous
+        self._lock = FolderLock(path)
+        try:
+            self._writer = self._open_writer()
+            self.epoch = self._settle()
+        except apsw.Error as error:
+            self._lock.release()
+            raise _translated(error, path) from None
+        self._local = threading.local()
+        self._readers: list[apsw.Connection] = []
+        self._readers_lock = threading.Lock()
+
+    def _open_writer(self) -> apsw.Connection:
+        writer = apsw.Connection(str(self._path), vfs=self._vfs)
+        writer.set_busy_timeout(BUSY_MS)
+        if self._vfs is not None:
+            writer.pragma("locking_mode", "exclusive")
+        mode = writer.pragma("journal_mode", "wal")
+        writer.pragma("synchronous", self._synchronous)
+        writer.pragma("journal_size_limit", 64 * 1024 * 1024)
+        if mode != "wal" or (self._synchronous == "FULL" and writer.pragma("synchronous") != 2):
+            raise StorageBroken(f"{self._path} does not take WAL with FULL syncs (it is {mode!r}).")
+        self._path.chmod(0o600)
+        return writer
+
+    def _settle(self) -> str:
+        """Make the schema on a new file, refuse a later one, and return the log's epoch."""
+        known = self._writer.pragma("user_version")
+        if known > schema.VERSION:
+            raise Unavailable(
+                f"{self._path} was written by a later release (schema {known}). Upgrade Quarterdeck.",
+                code="schema_too_new",
+            )
+        if known == 0:
+            with self._writer:
+                self._writer.execute(schema.SCHEMA)
+                self._writer.execute("INSERT INTO meta VALUES('epoch', ?)", (secrets.token_hex(4),))
+                self._writer.pragma("user_version", schema.VERSION)
+        return str(self._writer.execute("SELECT value FROM meta WHERE key = 'epoch'").get)
+
+    def prepare(self, tables: Sequence[Table]) -> None:
+        with self._writer:
+            for table in tables:
+                for statement in schema.create(table):
+                    self._writer.execute(statement)
+
+    # Writing, on the committing thread
+
+    def next_stream_id(self) -> int:
+        return int(self._writer.execute("SELECT coalesce(max(id), 0) + 1 FROM stream").get)
+
+    def commit(self, batch: Batch) -> None:
+        try:
+            if len(batch.rows) <= schema.SIZES[0] and not (
+                batch.touched or batch.fresh or batch.changes or batch.onces
+            ):
+                self._insert_rows(batch.rows, whole=True)
+                return
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._write(batch)
+                self._writer.execute("COMMIT")
+            except apsw.Error:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+        except apsw.Error as error:
+            raise _translated(error, self._path) from None
+
+    def _write(self, batch: Batch) -> None:
+        execute = self._writer.execute
+        for name in batch.fresh:
+            s = batch.streams[name]
+            execute(schema.NEW_STREAM, (s.id, name.tenant, name.kind, name.key, s.epoch, s.owner, s.closed))
+        for name in batch.touched:
+            self._move(batch.streams[name], fresh=name in batch.fresh)
+        self._insert_rows(batch.rows, whole=False)
+        for change in batch.changes:
+            execute(*_statement(change))
+        for once, at in batch.onces:
+            execute(schema.ONCE, (once.key, once.digest, once.answer, at))
+
+    def _move(self, state: StreamState, *, fresh: bool) -> None:
+        if not fresh:
+            self._writer.execute(schema.MOVE_STREAM, (state.epoch, state.owner, state.closed, state.id))
+        for producer, mark in state.marks.items():
+            self._writer.execute(schema.MARK, (state.id, producer, mark.epoch, mark.seq, mark.first))
+
+    def _insert_rows(self, rows: Sequence[tuple[StreamState, Row]], *, whole: bool) -> None:
+        """As few statements as possible. `whole`: outside a transaction, so a second statement opens one."""
+        begin, left = 0, len(rows)
+        sizes = [size for size in schema.SIZES if size & left] if left <= schema.SIZES[0] else None
+        if whole and sizes is not None and len(sizes) > 1:
+            self._writer.execute("BEGIN IMMEDIATE")
+            try:
+                self._insert_rows(rows, whole=False)
+                self._writer.execute("COMMIT")
+            except apsw.Error:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+                raise
+            return
+        while left:
+            size = next(s for s in schema.SIZES if s <= left)
+            values: list[Any] = []
+            for state, r in rows[begin : begin + size]:
+                values += (
+                    state.id,
+                    r.first,
+                    r.last,
+                    r.at,
+                    r.kind,
+                    r.version,
+                    r.actor,
+                    r.cause,
+                    r.data,
+                    r.salt,
+                    r.chain,
+                )
+            self._writer.execute(schema.INSERTS[size], values)
+            begin, left = begin + size, left - size
+
+    def forget_onces(self, before: float) -> None:
+        self._writer.execute("DELETE FROM once WHERE at < ?", (before,))
+
+    def trim(self, stream: StreamState, snapshot: bytes) -> None:
+        with self._writer:
+            execute = self._writer.execute
+            execute("DELETE FROM row WHERE stream = ? AND last <= ?", (stream.id, stream.floor))
+            execute(
+                "UPDATE stream SET floor = ?, floor_chain = ? WHERE id = ?",
+                (stream.floor, stream.floor_chain, stream.id),
+            )
+            execute("INSERT OR REPLACE INTO snapshot VALUES(?, ?)", (stream.id, snapshot))
+
+    # Reading, from any thread
+
+    def stream(self, name: StreamName) -> StreamState | None:
+        reader = self._reader()
+        found = reader.execute(
+            f"{schema.STREAM} WHERE tenant = ? AND kind = ? AND key = ?", (name.tenant, name.kind, name.key)
+        ).get
+        return None if found is None else _state(reader, found)
+
+    def streams(self) -> Iterator[StreamState]:
+        reader, last = self._reader(), 0
+        while page := list(reader.execute(f"{schema.STREAM} WHERE id > ? ORDER BY id LIMIT 500", (last,))):
+            yield from (_state(reader, found) for found in page)
+            last = page[-1][0]
+
+    def rows(self, stream: StreamState, after: int, limit: int) -> list[Row]:
+        return [Row(*found) for found in self._reader().execute(schema.ROWS, (stream.id, after, limit))]
+
+    def scan(self) -> Iterator[tuple[StreamState, Row]]:
+        reader, last = self._reader(), 0
+        states = {state.id: state for state in self.streams()}
+        query = f"SELECT id, stream, {schema.ROW} FROM row WHERE id > ? ORDER BY id LIMIT 500"
+        while page := list(reader.execute(query, (last,))):
+            yield from ((states[stream], Row(*found)) for _, stream, *found in page)
+            last = page[-1][0]
+
+    def once(self, key: str) -> Once | None:
+        found = self._reader().execute("SELECT key, digest, answer FROM once WHERE key = ?", (key,)).get
+        return None if found is None else Once(*found)
+
+    def snapshot(self, stream: StreamState) -> bytes | None:
+        found: bytes | None = self._reader().execute("SELECT data FROM snapshot WHERE stream = ?", (stream.id,)).get
+        return found
+
+    def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None:
+        found = list(self._reader().execute(schema.select(table, list(key)), tuple(key.values())))
+        return dict(zip(table.columns, found[0], strict=True)) if found else None
+
+    def find(self, query: Query) -> list[dict[str, Any]]:
+        after = query.after is not None
+        text = schema.find(query.table, query.where, query.order, descending=query.descending, after=after)
+        values = [*query.where.values(), *([query.after] if after else []), query.limit]
+        return [dict(zip(query.table.columns, line, strict=True)) for line in self._reader().execute(text, values)]
+
+    def backup(self, path: str) -> None:
+        """A copy made within one read transaction: whole, consistent, and synced before it is called done."""
+        target = Path(path)
+        if target.exists():
+            raise Unavailable(f"{target} is there already; name a file that is not.", code="backup_exists")
+        try:
+            self._reader().execute("VACUUM INTO ?", (str(target),))
+        except apsw.Error as error:
+            raise _translated(error, target) from None
+        target.chmod(0o600)
+        descriptor = os.open(target, os.O_RDONLY)
+        os.fsync(descriptor)
+        os.close(descriptor)
+
+    def close(self) -> None:
+        with self._readers_lock:
+            for reader in self._readers:
+                reader.close()
+        self._writer.close()
+        self._lock.release()
+
+    def _reader(self) -> apsw.Connection:
+        """This thread's own connection, which cannot write."""
+        if self._vfs is not None:
+            return self._writer
+        reader: apsw.Connection | None = getattr(self._local, "reader", None)
+        if reader is None:
+            reader = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READONLY)
+            reader.set_busy_timeout(BUSY_MS)
+            reader.pragma("query_only", True)  # noqa: FBT003
+            self._local.reader = reader
+            with self._readers_lock:
+                self._readers.append(reader)
+        return reader
+
+
+def refuse_old(version: str) -> None:
+    if tuple(map(int, version.split("."))) < OLDEST:
+        raise StorageBroken(
+            f"SQLite {version} can lose commits; {'.'.join(map(str, OLDEST))} or later is needed. Upgrade `apsw`."
+        )
+
+
+def _state(reader: apsw.Connection, found: Sequence[Any]) -> StreamState:
+    ident, tenant, kind, key, epoch, owner, closed, floor, floor_chain = found
+    last = reader.execute(schema.LAST, (ident,)).get
+    head, chain = last or (floor, floor_chain)
+    marks = {producer: Mark(*mark) for producer, *mark in reader.execute(schema.MARKS, (ident,))}
+    name = StreamName(TenantId(tenant), kind, key)
+    return StreamState(ident, name, head, floor, epoch, owner, bool(closed), chain, floor_chain, marks)
+
+
+def _statement(change: Change) -> tuple[str, list[Any]]:
+    if isinstance(change, Put):
+        return schema.put(change.table, list(change.line)), list(change.line.values())
+    values = [*change.values.values(), *(change.key[column] for column in change.table.key)]
+    return schema.patch(change.table, list(change.values)), values
+
+
+def _translated(error: apsw.Error, path: Path) -> Unavailable:
+    if isinstance(error, apsw.FullError):
+        return StorageFull(f"The disk that holds {path} is full. Free some room; reading goes on meanwhile.")
+    if isinstance(error, apsw.BusyError | apsw.LockedError):
+        return Unavailable(
+            f"{path} is held by another program for too long. Close it and try again.", code="storage_busy"
+        )
+    return StorageBroken(
+        f"{path} can no longer be written safely: {error}. Reading goes on; restart after checking the disk."
+    )

@@ -1,0 +1,88 @@
+"""Events to bytes and back, kind by kind."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import orjson
+
+from quarterdeck.events import run, talk
+from quarterdeck.events.base import Event, Unknown
+from quarterdeck.events.upcast import STEPS, Steps, upcast
+
+VOCABULARY: tuple[type[Event], ...] = (
+    run.RunRequested,
+    run.RunClaimed,
+    run.RunReleased,
+    run.StageChanged,
+    run.AttemptStarted,
+    run.ReasoningStreamed,
+    run.ContentStreamed,
+    run.AttemptFinished,
+    run.AttemptBroke,
+    run.AttemptSuperseded,
+    run.ToolStarted,
+    run.ToolFinished,
+    run.StopRequested,
+    run.DeadlinePassed,
+    run.RunFinished,
+    talk.ConversationOpened,
+    talk.MessageAdded,
+)
+BY_KIND = {event.KIND: event for event in VOCABULARY}
+
+Read: TypeAlias = Callable[[Any], Any]
+
+
+def encode(event: Event) -> bytes:
+    return event.data if isinstance(event, Unknown) else orjson.dumps(event)
+
+
+def decode(kind: str, version: int, data: bytes, places: int = 1, steps: Steps = STEPS) -> Event:
+    """The event, or `Unknown` for one written by a later release."""
+    event = BY_KIND.get(kind)
+    if event is None or version > event.VERSION:
+        return Unknown(kind, data, places)
+    shape = orjson.loads(data)
+    if version < event.VERSION:
+        shape = upcast(kind, version, event.VERSION, shape, steps)
+    return typing.cast(Event, _READERS[event](shape))
+
+
+def _reader(kind: Any) -> Read:
+    """How a JSON value becomes a field of this type. The closed set of types our events use."""
+    if dataclasses.is_dataclass(kind):
+        return _dataclass_reader(typing.cast(type, kind))
+    arguments = typing.get_args(kind)
+    if typing.get_origin(kind) is tuple:
+        item = _reader(arguments[0])
+        return tuple if item is _same else lambda value: tuple(map(item, value))
+    if typing.get_origin(kind) in {typing.Union, types.UnionType}:
+        some = _reader(next(a for a in arguments if a is not type(None)))
+        return _same if some is _same else lambda value: None if value is None else some(value)
+    return _same
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _dataclass_reader(kind: type) -> Read:
+    hints = typing.get_type_hints(kind)
+    readers = {field.name: _reader(hints[field.name]) for field in dataclasses.fields(kind)}
+    busy = {name: read for name, read in readers.items() if read is not _same}
+
+    def read(shape: dict[str, Any]) -> Any:
+        for name, convert in busy.items():
+            if name in shape:
+                shape[name] = convert(shape[name])
+        return kind(**shape)
+
+    return read
+
+
+_READERS: dict[type[Event], Read] = {event: _dataclass_reader(event) for event in VOCABULARY}

@@ -1,0 +1,43 @@
+"""Typed ids and the names of streams: print and parse. Minting them is the `Ids` port."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import NewType
+
+from quarterdeck.kernel.errors import Invalid
+
+TenantId = NewType("TenantId", str)
+RunId = NewType("RunId", str)
+ConversationId = NewType("ConversationId", str)
+WorkerId = NewType("WorkerId", str)
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamName:
+    """One stream of one tenant. `kind` and `key` read like a path: `run/0190…`."""
+
+    tenant: TenantId
+    kind: str
+    key: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.key}"
+
+
+def run_stream(tenant: TenantId, run: RunId) -> StreamName:
+    return StreamName(tenant, "run", run)
+
+
+def conversation_stream(tenant: TenantId, conversation: ConversationId) -> StreamName:
+    return StreamName(tenant, "conversation", conversation)
+
+
+def checked_name(text: str, what: str) -> str:
+    """A name a client chose: short, printable, and safe to stand in a path, a log line and a frame."""
+    if not _NAME.fullmatch(text):
+        raise Invalid(f"{what} must be 1 to 128 letters, digits or any of . _ : - and start with a letter or digit.")
+    return text

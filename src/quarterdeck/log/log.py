@@ -1,0 +1,218 @@
+"""The log: append, pour, read, follow. What every room but `kernel` and `events` stands on."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from quarterdeck.kernel.errors import NotFound, StorageBroken
+from quarterdeck.kernel.ids import StreamName
+from quarterdeck.log.committer import Append, Chore, Committer, View
+from quarterdeck.log.cursor import Cursor
+from quarterdeck.log.doorbell import Doorbell, Listener
+from quarterdeck.log.entries import Appended, Entry
+from quarterdeck.log.rows import broken_link
+from quarterdeck.log.spout import Spout
+from quarterdeck.log.tail import Tail
+from quarterdeck.ports import Clock, Once, Query, Row, Store, StreamState, Table
+
+TAIL_BYTES = 16 * 1024 * 1024
+PAGE = 500
+LEASE_S = 30.0
+
+T = TypeVar("T")
+
+
+class Log:
+    """May be used from any event loop, by several at a time; none of them is special."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        tables: Sequence[Table] = (),
+        views: Sequence[View] = (),
+        tail: int = TAIL_BYTES,
+    ) -> None:
+        store.prepare(tables)
+        self._store, self._clock = store, clock
+        self._tail = Tail(tail)
+        self._leases: dict[str, float] = {}
+        self._committer = Committer(store, self._tail, views, clock.now, self.alive)
+        self._readers = ThreadPoolExecutor(4, thread_name_prefix="quarterdeck-read")
+
+    @property
+    def epoch(self) -> str:
+        return self._store.epoch
+
+    @property
+    def broken(self) -> StorageBroken | None:
+        """Why nothing can be written any more, if so."""
+        return self._committer.broken
+
+    # Writing
+
+    async def append(self, *entries: Entry, once: Once | None = None) -> Appended:
+        """Append to one or more streams in one transaction; it is on the disk when this returns."""
+        loop = asyncio.get_running_loop()
+        answered: asyncio.Future[Appended] = loop.create_future()
+
+        def done(answer: Appended | Exception) -> None:
+            if answered.done():
+                return
+            if isinstance(answer, Exception):
+                answered.set_exception(answer)
+            else:
+                answered.set_result(answer)
+
+        self._bell()
+        self._committer.submit(Append(entries, once, loop, done))
+        return await answered
+
+    def spout(self, name: StreamName, *, fence: int, actor: str, cause: str | None = None) -> Spout:
+        self._bell()
+        return Spout(self._committer, name, fence=fence, actor=actor, cause=cause)
+
+    async def trim(self, name: StreamName, to: int, snapshot: bytes) -> StreamState:
+        """Drop everything up to the row that holds place `to`; the snapshot stands for it from then on."""
+        state = await self.look(name)
+        if state is None:
+            raise NotFound(f"There is no {name}.")
+        gone = [row for row in await self._all(state) if row.last <= to]
+        if not gone:
+            return state
+        return await self._chore(lambda: self._committer.trimmed(name, gone[-1], snapshot))
+
+    async def forget_onces(self, before: float) -> None:
+        await self._chore(lambda: self._store.forget_onces(before))
+
+    # Reading
+
+    def recent(self, name: StreamName, after: int) -> list[Row] | None:
+        return self._tail.after(name, after)
+
+    async def read(self, name: StreamName, after: int = 0, limit: int = PAGE) -> list[Row]:
+        """Rows behind `after`, at most `limit`; from memory where it reaches back so far."""
+        found = self._tail.after(name, after)
+        if found is not None:
+            return found[:limit]
+        state = await self.look(name)
+        return [] if state is None else await self._in_thread(self._store.rows, state, after, limit)
+
+    def follow(self, name: StreamName, after: int = 0) -> Cursor:
+        return Cursor(self, self._bell(), name, after)
+
+    async def look(self, name: StreamName) -> StreamState | None:
+        """Where a stream stands, or None if it has never been written to."""
+        return self._committer.state(name) or await self._in_thread(self._store.stream, name)
+
+    async def snapshot(self, name: StreamName) -> bytes | None:
+        state = await self.look(name)
+        return None if state is None else await self._in_thread(self._store.snapshot, state)
+
+    async def get(self, table: Table, **key: object) -> dict[str, Any] | None:
+        return await self._in_thread(self._store.get, table, key)
+
+    async def find(self, query: Query) -> list[dict[str, Any]]:
+        return await self._in_thread(self._store.find, query)
+
+    async def once(self, key: str) -> Once | None:
+        return await self._in_thread(self._store.once, key)
+
+    # News and workers
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Call `listener` on this loop with every commit's rows but deltas. Returns how to stop."""
+        bell = self._bell()
+        bell.listeners.append(listener)
+
+        def leave() -> None:
+            with contextlib.suppress(ValueError):
+                bell.listeners.remove(listener)
+
+        return leave
+
+    def beat(self, worker: str) -> None:
+        """The worker lives; its claims hold for another lease. Leases are this process's own: its data folder is
+        locked, so that a claim of another process is always a dead one's."""
+        self._leases[worker] = self._clock.steady() + LEASE_S
+
+    def retire(self, worker: str) -> None:
+        self._leases.pop(worker, None)
+
+    def alive(self, worker: str) -> bool:
+        return self._leases.get(worker, 0.0) > self._clock.steady()
+
+    # Care
+
+    async def backup(self, path: str) -> None:
+        await self._in_thread(self._store.backup, path)
+
+    async def verify(self) -> list[str]:
+        """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written."""
+        return await self._in_thread(self._verify)
+
+    def _verify(self) -> list[str]:
+        found = []
+        for state in self._store.streams():
+            trouble = self._trouble(state)
+            if trouble is not None:
+                found.append(f"{state.name.tenant}:{state.name}: {trouble}")
+        return found
+
+    def _trouble(self, state: StreamState) -> str | None:
+        after, chain = state.floor, state.floor_chain
+        while rows := self._store.rows(state, after, PAGE):
+            piece = StreamState(state.id, state.name, floor=after, floor_chain=chain)
+            if trouble := broken_link(piece, rows):
+                return trouble
+            after, chain = rows[-1].last, rows[-1].chain
+        if after < state.head:
+            return f"its last {state.head - after} places are missing"
+        return None
+
+    async def close(self) -> None:
+        """Commit what was submitted, then let go of the store. Nothing may be appended afterwards."""
+        await asyncio.get_running_loop().run_in_executor(None, self.close_now)
+
+    def close_now(self) -> None:
+        self._committer.close()
+        self._readers.shutdown()
+        self._store.close()
+
+    def _bell(self) -> Doorbell:
+        loop = asyncio.get_running_loop()
+        bell = self._committer.bells.get(loop)
+        if bell is None:
+            bell = self._committer.bells[loop] = Doorbell(loop)
+        return bell
+
+    async def _all(self, state: StreamState) -> list[Row]:
+        found: list[Row] = []
+        after = state.floor
+        while rows := await self._in_thread(self._store.rows, state, after, PAGE):
+            found += rows
+            after = rows[-1].last
+        return found
+
+    async def _chore(self, act: Callable[[], T]) -> T:
+        loop = asyncio.get_running_loop()
+        finished: asyncio.Future[T] = loop.create_future()
+
+        def done(result: Any) -> None:
+            if finished.done():
+                return
+            if isinstance(result, Exception):
+                finished.set_exception(result)
+            else:
+                finished.set_result(result)
+
+        self._bell()
+        self._committer.submit(Chore(act, loop, done))
+        return await finished
+
+    async def _in_thread(self, act: Callable[..., T], *arguments: object) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._readers, act, *arguments)

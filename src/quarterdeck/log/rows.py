@@ -1,0 +1,122 @@
+"""Rows: how entries become them, how they are chained, cut and read. Pure, and the same for every store."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from quarterdeck.events.base import Event, Recorded
+from quarterdeck.events.codec import decode, encode
+from quarterdeck.events.run import ContentStreamed, ReasoningStreamed
+from quarterdeck.kernel.errors import Closed, Conflict, Fenced
+from quarterdeck.kernel.ids import StreamName
+from quarterdeck.log.entries import Claim, Entry, Producer
+from quarterdeck.ports import Mark, Row, StreamState
+
+DELTAS = frozenset({ContentStreamed.KIND, ReasoningStreamed.KIND})
+SALT = 16
+
+
+def admit(state: StreamState, entry: Entry, alive: Callable[[str], bool]) -> StreamState:
+    """Whether the entry may go in, and the stream as it stands once its writer is let in."""
+    if entry.claim is not None:
+        state = _claimed(state, entry.claim, alive)
+    elif entry.fence is not None and entry.fence != state.epoch:
+        raise Fenced(f"{state.name} was taken over: epoch {entry.fence} is over, {state.epoch} owns it.")
+    if state.closed:
+        raise Closed(f"{state.name} has ended.")
+    return state
+
+
+def _claimed(state: StreamState, claim: Claim, alive: Callable[[str], bool]) -> StreamState:
+    if state.closed:
+        raise Closed(f"{state.name} has ended.")
+    if claim.epoch != state.epoch + 1:
+        raise Fenced(f"{state.name} is at epoch {state.epoch}; a claim of {claim.epoch} comes too late.")
+    if state.owner is not None and state.owner != claim.worker and alive(state.owner):
+        raise Fenced(f"{state.name} belongs to a worker that is alive.")
+    return replace(state, epoch=claim.epoch, owner=claim.worker)
+
+
+def repeated(state: StreamState, producer: Producer) -> Mark | None:
+    """The mark of an append that was made before, None for the next one; anything else is refused."""
+    mark = state.marks.get(producer.id)
+    known_epoch, known_seq = (mark.epoch, mark.seq) if mark else (producer.epoch, 0)
+    if producer.epoch < known_epoch:
+        raise Fenced(f"producer {producer.id!r} is at epoch {known_epoch}; {producer.epoch} is over.")
+    expected = known_seq + 1 if producer.epoch == known_epoch else 1
+    if producer.seq < expected:
+        return mark
+    if producer.seq > expected:
+        raise Conflict(
+            f"producer {producer.id!r} left out {expected} before {producer.seq}.",
+            code="producer_gap",
+            extra={"expected": expected},
+        )
+    return None
+
+
+def placed(state: StreamState, entry: Entry, at: float, salts: Iterator[bytes]) -> tuple[StreamState, list[Row]]:
+    """The rows of an entry that was let in, and the stream after them."""
+    rows: list[Row] = []
+    events = (*entry.opening, *entry.events) if state.head == 0 else entry.events
+    head, chain, closed = state.head, state.chain, state.closed
+    for event in events:
+        if closed:
+            raise Closed(f"{state.name} cannot go on after its last event.")
+        row = _row(state.name, event, head, chain, entry, at, next(salts))
+        head, chain, closed = row.last, row.chain, event.TERMINAL
+        rows.append(row)
+    marks = state.marks
+    if entry.producer is not None:
+        mark = Mark(entry.producer.epoch, entry.producer.seq, state.head + 1)
+        marks = {**marks, entry.producer.id: mark}
+    return replace(state, head=head, chain=chain, closed=closed, marks=marks), rows
+
+
+def _row(name: StreamName, event: Event, head: int, chain: bytes, entry: Entry, at: float, salt: bytes) -> Row:
+    data = encode(event)
+    row = Row(head + 1, head + event.span, at, event.KIND, event.VERSION, entry.actor, entry.cause, data, salt, b"")
+    row.chain = link(name, row, chain)
+    return row
+
+
+def link(name: StreamName, row: Row, before: bytes) -> bytes:
+    """The row's hash over the one before it. Its data enters as a salted digest, so that erasing data and salt
+    leaves a chain that still verifies and a digest that gives nothing away."""
+    inner = hashlib.sha256(row.salt + row.data).digest()
+    place = f"{name.tenant}\n{name}\n{row.first}\n{row.last}\n{row.at!r}"
+    head = f"{place}\n{row.kind}\n{row.version}\n{row.actor}\n{row.cause}"
+    return hashlib.sha256(before + head.encode() + inner).digest()
+
+
+def broken_link(state: StreamState, rows: Iterable[Row]) -> str | None:
+    """What is wrong with a stream's rows, in words; None where places and hashes are as they were written."""
+    head, chain = state.floor, state.floor_chain
+    for row in rows:
+        if row.first != head + 1 or row.last < row.first:
+            return f"place {head + 1} is missing: the next row holds {row.first} to {row.last}"
+        if link(state.name, row, chain) != row.chain:
+            return f"the row at {row.first} is not what was written"
+        head, chain = row.last, row.chain
+    return None
+
+
+def event_of(row: Row) -> Event:
+    return decode(row.kind, row.version, row.data, row.last - row.first + 1)
+
+
+def recorded(name: StreamName, row: Row) -> Recorded:
+    return Recorded(name.tenant, str(name), row.first, row.last, row.at, row.actor, row.cause, event_of(row))
+
+
+def cut(row: Row, after: int) -> Row:
+    """The part of a row behind a place in its middle: a reader may stand between two deltas of one commit."""
+    if row.first > after:
+        return row
+    event = event_of(row)
+    if not isinstance(event, ContentStreamed | ReasoningStreamed):
+        return row
+    rest = replace(event, texts=event.texts[after - row.first + 1 :])
+    return replace(row, first=after + 1, data=encode(rest), wire=None)
