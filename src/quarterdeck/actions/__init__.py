@@ -1,0 +1,1 @@
+"""What people may do: one verb a function. Each checks, then appends."""

@@ -1,0 +1,1 @@
+"""The hands: they wait, and do what the engine decides, through ports."""

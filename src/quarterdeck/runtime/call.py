@@ -1,0 +1,124 @@
+"""One attempt at a model: its text pours into the log as it comes, and what it came to is one event."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from typing import Any
+
+from quarterdeck.engine.run import CallModel
+from quarterdeck.engine.run.stats import Sample
+from quarterdeck.events.base import Event
+from quarterdeck.events.run import AttemptBroke, AttemptFinished
+from quarterdeck.kernel.errors import ModelFailed, Problem
+from quarterdeck.kernel.parts import Usage
+from quarterdeck.log.spout import Spout
+from quarterdeck.ports import Burst, Ended, ModelEvent, ModelRequest
+from quarterdeck.runtime.roles import ModelClient, Models, plain
+
+AHEAD = 4096  # deltas a model may be ahead of the disk
+CAUGHT_UP = 1024
+
+
+@dataclass(slots=True)
+class Measured:
+    """When the deltas of an attempt came, for the figures told at the end."""
+
+    begun: float = field(default_factory=time.perf_counter)
+    samples: list[Sample] = field(default_factory=list)
+
+    def seconds(self) -> float:
+        return time.perf_counter() - self.begun
+
+
+class Caller:
+    """Carries out `CallModel`. Knows the two ways to a model, and nothing of what follows."""
+
+    def __init__(self, models: Models) -> None:
+        self._models, self._client = models, ModelClient(models)
+
+    async def model_name(self, call: CallModel) -> str:
+        """Who will be called; a missing model is not told here but by the attempt."""
+        try:
+            return (await self._models.model(call.role)).name
+        except ModelFailed:
+            return "none"
+
+    async def is_slight(self) -> bool:
+        """Whether the model that answers is too small to be asked for decisions about tools."""
+        try:
+            return (await self._models.model("thinker")).traits.slight
+        except ModelFailed:
+            return False
+
+    async def carry_out(self, call: CallModel, spout: Spout, measured: Measured, *, native: bool) -> Event:
+        try:
+            if call.role != "thinker":
+                return await self._whole(call, measured)
+            events = await self._native(call) if native else self._by_role(call)
+            return await self._streamed(call, events, spout, measured)
+        except ModelFailed as failed:
+            return _broke(call, failed)
+        except Problem:  # the log refused: not the model's doing
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a model's code does, the run gets to hear of it
+            return _broke(call, ModelFailed("model_error", f"{type(error).__name__}: {error}", retryable=False))
+
+    async def _whole(self, call: CallModel, measured: Measured) -> Event:
+        response = await self._client.chat(call.role, plain(call.messages))
+        raw: dict[str, Any] = response.raw or {}
+        return AttemptFinished(
+            call.attempt,
+            call.role,
+            raw.get("finish", "stop"),
+            text=response.content,
+            usage=raw.get("usage") or Usage(),
+            latency_ms=round(measured.seconds() * 1000, 1),
+        )
+
+    async def _streamed(
+        self, call: CallModel, events: AsyncIterator[ModelEvent], spout: Spout, measured: Measured
+    ) -> Event:
+        digest, ended, samples = hashlib.sha256(), Ended("stop"), measured.samples
+        async with aclosing(events):  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, Ended):
+                    ended = event
+                    break
+                spout.pour(event.kind, call.attempt, event.texts)
+                samples.append(Sample(measured.seconds(), len(event.texts)))
+                if event.kind == "content":
+                    digest.update("".join(event.texts).encode())
+                if spout.waiting > AHEAD:
+                    await spout.below(CAUGHT_UP)
+        return AttemptFinished(
+            call.attempt,
+            call.role,
+            ended.finish,
+            sha256=digest.hexdigest(),
+            calls=ended.calls,
+            usage=ended.usage,
+            latency_ms=round(measured.seconds() * 1000, 1),
+        )
+
+    async def _native(self, call: CallModel) -> AsyncIterator[ModelEvent]:
+        model = await self._models.model(call.role)
+        request = ModelRequest(call.messages, call.tools, reasoning=call.reasoning)
+        return model.stream(request)
+
+    async def _by_role(self, call: CallModel) -> AsyncIterator[ModelEvent]:
+        asked: dict[str, Any] = {} if call.reasoning is None else {"reasoning": call.reasoning}
+        async with aclosing(self._client.stream_chat(call.role, plain(call.messages), **asked)) as said:  # type: ignore[type-var]
+            async for piece in said:
+                kind = piece["type"]
+                if kind == "reply_finished":
+                    yield piece["ended"]
+                elif piece["delta"]:
+                    yield Burst("content" if kind == "content_delta" else "reasoning", [piece["delta"]])
+
+
+def _broke(call: CallModel, failed: ModelFailed) -> AttemptBroke:
+    return AttemptBroke(call.attempt, call.role, failed.code, failed.detail, failed.retryable, failed.retry_after)

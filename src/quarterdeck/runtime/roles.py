@@ -1,0 +1,96 @@
+"""Roles: the models of a run by what they are asked for, with the options that were asked for and no others."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from quarterdeck.engine.run import directive
+from quarterdeck.events.run import Role
+from quarterdeck.kernel.parts import Message, Reasoning
+from quarterdeck.ports import Burst, Ended, Model, ModelRequest
+
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {"action": directive.SCHEMA}
+
+
+class Models(Protocol):
+    """Which model serves a role."""
+
+    async def model(self, role: Role) -> Model:
+        """Raises `ModelFailed` with the sentence that says how to get one where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelResponse:
+    """A whole reply. `raw` is what is known beside the text: finish, usage."""
+
+    role: str
+    model: str
+    content: str
+    reasoning_content: str | None
+    raw: dict[str, Any]
+    latency_ms: float
+
+
+class ModelClient:
+    """Chat by role. Messages are plain `{role, content}` dictionaries, as clients of old know them."""
+
+    def __init__(self, models: Models) -> None:
+        self._models = models
+
+    async def chat(
+        self,
+        role: Role,
+        messages: Sequence[Mapping[str, str]],
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        response_format: Mapping[str, Any] | None = None,
+    ) -> ModelResponse:
+        """One whole reply. A role with a form of its own is held to it where the model takes a schema."""
+        begun = time.perf_counter()
+        model = await self._models.model(role)
+        schema = response_format or (SCHEMAS.get(role) if model.traits.schema else None)
+        request = ModelRequest(_messages(messages), (), temperature, max_output_tokens, schema)
+        said: dict[str, list[str]] = {"content": [], "reasoning": []}
+        raw: dict[str, Any] = {}
+        async for event in model.stream(request):
+            if isinstance(event, Burst):
+                said[event.kind] += event.texts
+            else:
+                raw = _raw(event)
+        reasoning = "".join(said["reasoning"]) or None
+        spent = (time.perf_counter() - begun) * 1000
+        return ModelResponse(role, model.name, "".join(said["content"]), reasoning, raw, spent)
+
+    async def stream_chat(
+        self,
+        role: Role,
+        messages: Sequence[Mapping[str, str]],
+        temperature: float | None = None,
+        max_output_tokens: int | None = None,
+        reasoning: Reasoning | None = None,
+    ) -> AsyncIterator[dict[str, Any]]:
+        """`{type: reasoning_delta | content_delta, delta}` as they come, and `{type: reply_finished, …}` last."""
+        model = await self._models.model(role)
+        request = ModelRequest(_messages(messages), (), temperature, max_output_tokens, None, reasoning)
+        async for event in model.stream(request):
+            if isinstance(event, Ended):
+                yield {"type": "reply_finished", "ended": event}
+                return
+            name = f"{event.kind}_delta"
+            for text in event.texts:
+                yield {"type": name, "delta": text}
+
+
+def plain(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _messages(messages: Sequence[Mapping[str, str]]) -> tuple[Message, ...]:
+    return tuple(Message(message["role"], message["content"]) for message in messages)  # type: ignore[arg-type]
+
+
+def _raw(ended: Ended) -> dict[str, Any]:
+    return {"finish": ended.finish, "usage": ended.usage}

@@ -1,0 +1,213 @@
+"""Drives one run: decide, do, append what happened, repeat. Knows no rules; the engine has them all.
+
+A run that was left at any line is taken up here by the same loop. There is no other recovery code.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from quarterdeck.engine.run import CallModel, Context, Finish, Rest, Retry, RunState, RunTools, decide, evolve
+from quarterdeck.engine.run.stats import measured as stats_of
+from quarterdeck.events.base import Event
+from quarterdeck.events.run import (
+    AttemptStarted,
+    AttemptSuperseded,
+    DeadlinePassed,
+    RunClaimed,
+    RunFinished,
+    RunReleased,
+    StageChanged,
+    ToolFinished,
+    ToolStarted,
+)
+from quarterdeck.events.talk import MessageAdded
+from quarterdeck.kernel.errors import ToolFailed
+from quarterdeck.kernel.ids import ConversationId, StreamName, conversation_stream
+from quarterdeck.kernel.parts import ToolCall
+from quarterdeck.log.entries import Claim, Entry
+from quarterdeck.log.fold import Fold
+from quarterdeck.log.log import Log
+from quarterdeck.log.spout import Spout
+from quarterdeck.ports import Clock, Toolbox
+from quarterdeck.runtime.call import Caller, Measured
+from quarterdeck.runtime.history import history
+from quarterdeck.runtime.roles import Models
+
+
+@dataclass(frozen=True, slots=True)
+class Crew:
+    """What every runner of a house shares."""
+
+    log: Log
+    models: Models
+    toolbox: Toolbox
+    clock: Clock
+    worker: str
+
+
+class Runner:
+    def __init__(self, crew: Crew, name: StreamName) -> None:
+        self._crew, self._name = crew, name
+        self._caller = Caller(crew.models)
+        self._fold: Fold[RunState] = Fold(crew.log, name, RunState(), evolve)
+        self._actor = f"worker:{crew.worker}"
+        self._claim: Claim | None = None
+        self._epoch = 0
+        self._measured = Measured()
+        self._doing: asyncio.Future[Event] | None = None
+        self._interrupted = asyncio.Event()
+        self._overdue = False
+
+    async def drive(self) -> None:
+        """Take the run from wherever its log stands to its end, or to where it must wait for somebody."""
+        state = await self._fold.catch_up()
+        context = await self._context(state)
+        if isinstance(decide(state, context), Rest):
+            return
+        self._claim = Claim(self._crew.worker, state.epoch + 1)
+        self._epoch = self._claim.epoch
+        deadline = self._watch_deadline(state, await self._requested_at())
+        state = evolve(state, self._claimed())
+        try:
+            while not isinstance(intent := decide(state, context), Rest):
+                await self._carry_out(intent, state)
+                state = await self._level()
+        finally:
+            if deadline is not None:
+                deadline.cancel()
+
+    def interrupt(self) -> None:
+        """Something was appended that should be looked at now: whatever is being waited for is broken off."""
+        self._interrupted.set()
+        if self._doing is not None:
+            self._doing.cancel()
+
+    async def release(self) -> None:
+        """Let go in good order, so that whoever takes the run up next does not count a crash."""
+        if self._claim is None and self._epoch:
+            await self._append(RunReleased(self._crew.worker, self._epoch))
+
+    # Deeds
+
+    async def _carry_out(self, intent: CallModel | RunTools | Retry | Finish, state: RunState) -> None:
+        self._interrupted.clear()
+        match intent:
+            case CallModel():
+                await self._call(intent, state)
+            case RunTools(calls):
+                await self._run_tools(calls, state)
+            case Retry(attempt, since, reason, delay_s):
+                await self._append(AttemptSuperseded(attempt, since, reason, round(delay_s, 3)))
+                await self._pause(delay_s)
+            case Finish():
+                await self._finish(intent, state)
+
+    async def _call(self, call: CallModel, state: RunState) -> None:
+        model = await self._caller.model_name(call)
+        stage = () if state.stage == call.stage else (StageChanged(call.stage),)
+        await self._append(*stage, AttemptStarted(call.attempt, call.role, model))
+        assert state.requested is not None
+        self._measured = Measured()
+        native = state.requested.loop == "native"
+        deed = self._caller.carry_out(call, self._spout(), self._measured, native=native)
+        ended = await self._unless_interrupted(deed)
+        if ended is not None:
+            await self._append(ended)
+
+    async def _unless_interrupted(self, deed: Coroutine[Any, Any, Event]) -> Event | None:
+        """The event a deed came to, or None if it was broken off. Text that came before is in the log all the same."""
+        self._doing = asyncio.ensure_future(deed)
+        if self._interrupted.is_set():
+            self._doing.cancel()
+        try:
+            return await self._doing
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            return None
+        finally:
+            self._doing = None
+
+    async def _run_tools(self, calls: Sequence[ToolCall], state: RunState) -> None:
+        stage = () if state.stage == "running_tool" else (StageChanged("running_tool"),)
+        await self._append(*stage, *(ToolStarted(call) for call in calls))
+        for call in calls:
+            ended = await self._unless_interrupted(self._use(call))
+            if ended is None:
+                return
+            await self._append(ended)
+
+    async def _use(self, call: ToolCall) -> Event:
+        try:
+            return ToolFinished(call.id, call.name, ok=True, result=await self._crew.toolbox.use(call))
+        except ToolFailed as why:
+            return ToolFinished(call.id, call.name, ok=False, result=str(why))
+
+    async def _pause(self, seconds: float) -> None:
+        if not seconds:
+            return
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._interrupted.wait()
+
+    async def _finish(self, finish: Finish, state: RunState) -> None:
+        assert state.requested is not None
+        stats = stats_of(self._measured.samples)
+        ended = RunFinished(finish.outcome, finish.answer, finish.code, finish.detail, stats, state.usage)
+        status = "failed" if finish.outcome == "quarantined" else finish.outcome
+        said = MessageAdded("assistant", finish.answer, self._name.key, status)
+        stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
+        await self._append(ended, also=Entry(stream, (said,), actor=self._actor, cause=self._name.key))
+
+    # The log
+
+    async def _level(self) -> RunState:
+        state = await self._fold.catch_up()
+        if self._overdue and not state.overdue and state.outcome is None:
+            await self._append(DeadlinePassed())
+            state = await self._fold.catch_up()
+        return state
+
+    async def _append(self, *events: Event, also: Entry | None = None) -> None:
+        """Append to the run under this runner's claim; the first append makes the claim."""
+        claim, self._claim = self._claim, None
+        if claim is not None:
+            events = (self._claimed(), *events)
+        entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, claim=claim)
+        await self._crew.log.append(entry, *([also] if also else []))
+
+    def _claimed(self) -> RunClaimed:
+        return RunClaimed(self._crew.worker, self._epoch)
+
+    def _spout(self) -> Spout:
+        return self._crew.log.spout(self._name, fence=self._epoch, actor=self._actor)
+
+    async def _context(self, state: RunState) -> Context:
+        if state.requested is None or state.outcome is not None:
+            return Context()
+        stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
+        told = await history(self._crew.log, stream, self._name.key)
+        return Context(told, self._crew.toolbox.specs(), await self._caller.is_slight())
+
+    async def _requested_at(self) -> float:
+        rows = await self._crew.log.read(self._name, 0, 1)
+        return rows[0].at
+
+    # Deadlines
+
+    def _watch_deadline(self, state: RunState, requested_at: float) -> asyncio.TimerHandle | None:
+        assert state.requested is not None
+        if state.requested.deadline_s is None:
+            return None
+        left = requested_at + state.requested.deadline_s - self._crew.clock.now()
+        return asyncio.get_running_loop().call_later(max(0.0, left), self._deadline)
+
+    def _deadline(self) -> None:
+        self._overdue = True
+        self.interrupt()

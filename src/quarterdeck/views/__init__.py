@@ -1,0 +1,1 @@
+"""What people see: folds of events into tables, frames and snapshots."""

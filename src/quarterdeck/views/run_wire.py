@@ -1,0 +1,104 @@
+"""A run's events as the runtime door tells them: one SSE frame for each place of the stream, made once for all readers.
+
+Data is JSON with `task_id` as its first key and a blank after `:` and `,`; clients match on it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import orjson
+
+from quarterdeck.events import run as ev
+from quarterdeck.events.base import Event, Unknown
+from quarterdeck.log.rows import DELTAS, event_of
+from quarterdeck.ports import Row
+
+Payload: TypeAlias = dict[str, Any]
+Told: TypeAlias = tuple[int, str, Payload]
+
+_DELTA_NAMES = {ev.ContentStreamed.KIND: "content_delta", ev.ReasoningStreamed.KIND: "reasoning_delta"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunDoor:
+    """What every frame of one run needs to know beside its event."""
+
+    task: str
+    conversation: str
+    epoch: str
+
+    def frames(self, row: Row) -> bytes:
+        """The row's frames. Kept with the row: the next watcher is handed the same bytes."""
+        if row.wire is None:
+            row.wire = self._deltas(row) if row.kind in DELTAS else b"".join(map(self._frame, self.told(row)))
+        return row.wire
+
+    def told(self, row: Row) -> Iterator[Told]:
+        """The row's events by the names that clients know."""
+        event = event_of(row)
+        if isinstance(event, ev.ContentStreamed | ev.ReasoningStreamed):
+            name = _DELTA_NAMES[event.KIND]
+            for place, text in enumerate(event.texts, row.first):
+                yield place, name, {"task_id": self.task, "delta": text}
+            return
+        name, payload = _told(event, row, self.conversation)
+        yield row.last, name, {"task_id": self.task, **payload}
+
+    def _frame(self, told: Told) -> bytes:
+        place, name, payload = told
+        data = json.dumps(payload, ensure_ascii=False)
+        return f"id: v1.{self.epoch}.{place}\nevent: {name}\ndata: {data}\n\n".encode()
+
+    def _deltas(self, row: Row) -> bytes:
+        """The hot path: one small template for each delta, no dictionary, no second pass over the text."""
+        before = f"id: v1.{self.epoch}.".encode()
+        between = f'\nevent: {_DELTA_NAMES[row.kind]}\ndata: {{"task_id": "{self.task}", "delta": '.encode()
+        dumps = orjson.dumps
+        texts = orjson.loads(row.data)["texts"]
+        return b"".join(
+            [b"%b%d%b%b}\n\n" % (before, place, between, dumps(text)) for place, text in enumerate(texts, row.first)]
+        )
+
+
+def _told(event: Event, row: Row, conversation: str) -> tuple[str, Payload]:  # noqa: C901, PLR0911 - a flat match over a closed set
+    match event:
+        case ev.RunRequested():
+            return "runtime_status", {"conversation_id": conversation, "stage": "queued"}
+        case ev.StageChanged(stage):
+            return "runtime_status", {"conversation_id": conversation, "stage": stage}
+        case ev.AttemptSuperseded(attempt, since, reason, retry_in):
+            span = {"from": since + 1, "to": row.first - 1}
+            return "attempt_superseded", {"attempt": attempt, **span, "reason": reason, "retry_in": retry_in}
+        case ev.ToolStarted(call):
+            return "tool_call_started", {"call_id": call.id, "tool": call.name, "args": _loaded(call.arguments)}
+        case ev.ToolFinished(call_id, name, ok, result):
+            return "tool_call_finished", {"call_id": call_id, "tool": name, "ok": ok, "result": result}
+        case ev.RunFinished():
+            return "done", {"conversation_id": conversation, **done_payload(event)}
+        case Unknown(kind, data):
+            return "event", {"kind": kind, "data": _loaded(data)}
+        case _:
+            return event.KIND.replace(".", "_").removeprefix("run_"), orjson.loads(row.data)
+
+
+def done_payload(event: ev.RunFinished) -> Payload:
+    return {
+        "status": event.outcome,
+        "code": event.code,
+        "detail": event.detail,
+        "generation_stats": dataclasses.asdict(event.stats),
+        "usage": dataclasses.asdict(event.usage),
+    }
+
+
+def _loaded(text: str | bytes) -> object:
+    """JSON where it is JSON, the text itself where a model wrote something else."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text if isinstance(text, str) else text.decode("utf-8", "replace")

@@ -1,0 +1,94 @@
+"""The read models: runs, conversations, messages. Changed in the transaction that appends the event."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from quarterdeck.events import run, talk
+from quarterdeck.events.base import Recorded
+from quarterdeck.ports import Change, Patch, Put, Table
+
+RUNS = Table(
+    "run",
+    {
+        "tenant": "text",
+        "id": "text",
+        "conversation": "text",
+        "message": "text",
+        "status": "text",
+        "open": "integer",
+        "stage": "text",
+        "loop": "text",
+        "model": "text",
+        "answer": "text",
+        "code": "text",
+        "detail": "text",
+        "requested_at": "real",
+        "finished_at": "real",
+    },
+    key=("tenant", "id"),
+    lookups=(("tenant", "conversation", "id"), ("open", "id")),
+)
+CONVERSATIONS = Table(
+    "conversation",
+    {"tenant": "text", "id": "text", "title": "text", "workspace": "text", "opened_at": "real", "spoken_at": "real"},
+    key=("tenant", "id"),
+)
+MESSAGES = Table(
+    "message",
+    {
+        "tenant": "text",
+        "conversation": "text",
+        "place": "integer",
+        "role": "text",
+        "content": "text",
+        "run": "text",
+        "status": "text",
+        "at": "real",
+    },
+    key=("tenant", "conversation", "place"),
+)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES)
+
+
+class RunsView:
+    """One line for each run, and how it stands."""
+
+    def apply(self, fact: Recorded) -> Sequence[Change]:
+        key = {"tenant": fact.tenant, "id": fact.stream.partition("/")[2]}
+        match fact.event:
+            case run.RunRequested(conversation, message, loop):
+                asked = {"conversation": conversation, "message": message, "loop": loop, "requested_at": fact.at}
+                return [Put(RUNS, {**key, **asked, "status": "queued", "open": 1, "stage": "queued", "answer": ""})]
+            case run.RunClaimed():
+                return [Patch(RUNS, key, {"status": "running"})]
+            case run.StageChanged(stage):
+                return [Patch(RUNS, key, {"stage": stage})]
+            case run.AttemptStarted(_, _, model):
+                return [Patch(RUNS, key, {"model": model})]
+            case run.RunFinished(outcome, answer, code, detail):
+                end = {"answer": answer, "code": code, "detail": detail, "finished_at": fact.at}
+                return [Patch(RUNS, key, {**end, "status": outcome, "open": 0, "stage": None})]
+            case _:
+                return []
+
+
+class TalkView:
+    """Conversations and what was said in them."""
+
+    def apply(self, fact: Recorded) -> Sequence[Change]:
+        conversation = fact.stream.partition("/")[2]
+        key = {"tenant": fact.tenant, "id": conversation}
+        match fact.event:
+            case talk.ConversationOpened(title, workspace):
+                opened = {"title": title, "workspace": workspace, "opened_at": fact.at, "spoken_at": fact.at}
+                return [Put(CONVERSATIONS, {**key, **opened})]
+            case talk.MessageAdded(role, content, run_id, status):
+                place = {"tenant": fact.tenant, "conversation": conversation, "place": fact.last}
+                said = {"role": role, "content": content, "run": run_id, "status": status, "at": fact.at}
+                return [Put(MESSAGES, {**place, **said}), Patch(CONVERSATIONS, key, {"spoken_at": fact.at})]
+            case _:
+                return []
+
+
+VIEWS = (RunsView(), TalkView())
