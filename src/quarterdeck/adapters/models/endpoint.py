@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 
 
 @dataclass(frozen=True, slots=True)
-class SettingNames:
-    """What people call the settings behind an endpoint: environment variables, or fields of a tenant's form."""
+class Labels:
+    """What people call an endpoint and its settings: environment variables, or the fields of a tenant's form."""
 
+    provider: str
     key: str
     url: str
     model: str = "QUARTERDECK_MODEL"
@@ -17,14 +18,21 @@ class SettingNames:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    provider: str
     model: str
     base_url: str
-    names: SettingNames
+    labels: Labels
     api_key: str | None = field(default=None, repr=False)
 
     def at(self, path: str) -> str:
         return self.base_url.rstrip("/") + path
+
+    @property
+    def name(self) -> str:
+        return f"{self.labels.provider}/{self.model}"
+
+    @property
+    def who(self) -> str:
+        return f"{self.labels.provider} at {self.where}" if self.base_url else "The embedded model"
 
     @property
     def host(self) -> str:

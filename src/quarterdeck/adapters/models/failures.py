@@ -56,7 +56,8 @@ BY_NAME = (
 
 LOOKS_SECRET = re.compile(
     r"(?i)\bbearer\s+\S+"
-    r"|\b(?:sk|pk|rk|xai|gsk|hf|ghp|key|api[-_]?key|token|secret)[-_:=][-_.*A-Za-z0-9]{6,}"
+    r"|\b(?:sk|pk|rk|xai|gsk|hf|ghp|key)[-_][-_.*A-Za-z0-9]{6,}"
+    r"|\b(?:api[-_]?key|token|secret)[:=]\s*\S{6,}"
     r"|\bAIza[-_A-Za-z0-9]{10,}"
     r"|[-_+/=A-Za-z0-9]{40,}"
 )
@@ -123,19 +124,18 @@ def _number(value: str | None) -> float | None:
 
 
 def _sentence(endpoint: Endpoint, code: str, status: int | None) -> str:
-    names, answered = endpoint.names, f" (status {status})" if status else ""
-    where = f"{endpoint.provider} at {endpoint.where}"
+    labels, who, answered = endpoint.labels, endpoint.who, f" (status {status})" if status else ""
     sentences = {
-        "provider_auth": f"{where} does not accept the key{answered}; check {names.key}.",
-        "provider_not_found": f"{where} does not know {endpoint.model!r}{answered}; "
-        f"check {names.model} and {names.url}.",
-        "provider_out_of_money": f"The account at {where} has no credit left{answered}.",
-        "provider_rate_limited": f"{where} asks us to slow down{answered}.",
-        "provider_rejected": f"{where} did not accept the request for {endpoint.model!r}{answered}.",
+        "provider_auth": f"{who} does not accept the key{answered}; check {labels.key}.",
+        "provider_not_found": f"{who} does not know {endpoint.model!r}{answered}; "
+        f"check {labels.model} and {labels.url}.",
+        "provider_out_of_money": f"The account at {who} has no credit left{answered}.",
+        "provider_rate_limited": f"{who} asks us to slow down{answered}.",
+        "provider_rejected": f"{who} did not accept the request for {endpoint.model!r}{answered}.",
     }
     if status and 300 <= status < 400:
-        return f"{where} sent us elsewhere{answered}, where we do not follow; check {names.url}."
-    return sentences.get(code, f"{where} has trouble{answered}.")
+        return f"{who} sent us elsewhere{answered}, where we do not follow; check {labels.url}."
+    return sentences.get(code, f"{who} has trouble{answered}.")
 
 
 def _read(body: bytes) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""The client for every outgoing call: one aiohttp session for each running event loop, and nothing shared between them."""
+"""The client for every outgoing call: an aiohttp session for each event loop, nothing shared between them."""
 
 from __future__ import annotations
 
