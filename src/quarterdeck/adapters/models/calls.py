@@ -25,7 +25,7 @@ from quarterdeck.ports import Burst, Ended, ModelEvent
 
 LONGEST_ERROR = 16 << 10
 LONGEST_REPLY = 64 << 20
-LINGER_S = 1.0
+ERROR_S = 1.0
 
 # What aiohttp lets through when the other side, or the way to it, breaks.
 BROKEN = (aiohttp.ClientError, aiohttp.http.HttpProcessingError, OSError, EOFError)
@@ -61,7 +61,7 @@ class Caller:
         kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
         if response.status == 200 and kind not in ("application/json", "text/html"):
             return response
-        raise self._not_a_stream(response.status, kind, response.headers, await _beginning(response))
+        raise self._not_a_stream(response.status, kind, response.headers, await self._beginning(response))
 
     async def _post(self, url: str, body: bytes) -> aiohttp.ClientResponse:
         session, where = await self.http.session(), self.endpoint.where
@@ -79,6 +79,19 @@ class Caller:
             raise failed("provider_timeout", f"{where} did not begin to answer within {seconds:g} s.") from None
         except (*BROKEN, ValueError) as error:
             raise _not_reached(error, self.endpoint) from None
+
+    async def _beginning(self, response: aiohttp.ClientResponse) -> bytes:
+        """As much of an error's body as is worth reading; none if it does not come."""
+        body = b""
+        try:
+            async with asyncio.timeout(ERROR_S):
+                while len(body) < LONGEST_ERROR and (data := await response.content.readany()):
+                    body += data
+        except (*BROKEN, TimeoutError):
+            pass  # the status said enough
+        finally:
+            self.http.part(response, whole=False)
+        return body[:LONGEST_ERROR]
 
     def _not_a_stream(self, status: int, kind: str, headers: Mapping[str, str], body: bytes) -> ModelFailed:
         endpoint = self.endpoint
@@ -121,7 +134,7 @@ async def relay(
         raise failed("provider_cut", f"{caller.endpoint.where} broke off in the middle of its reply.") from None
     finally:
         watch.stop()
-        _part(response, whole=reply.whole)
+        caller.http.part(response, whole=reply.whole)
 
 
 def _encoded(document: Mapping[str, object]) -> bytes:
@@ -129,33 +142,6 @@ def _encoded(document: Mapping[str, object]) -> bytes:
         return orjson.dumps(document)
     except TypeError as error:
         raise failed("provider_rejected", f"The request cannot be written as JSON: {error}.") from None
-
-
-def _part(response: aiohttp.ClientResponse, *, whole: bool) -> None:
-    """Give the connection back after a whole reply, else close it, which is how the provider learns of it."""
-    if response.content.is_eof():
-        response.release()
-    elif whole:
-        # The last payload was read but not yet the end of the body behind it. aiohttp gives the connection
-        # back when that comes; we only see to it that it does not wait for ever.
-        loop = asyncio.get_running_loop()
-        response.content.on_eof(loop.call_later(LINGER_S, response.close).cancel)
-    else:
-        response.close()
-
-
-async def _beginning(response: aiohttp.ClientResponse) -> bytes:
-    """As much of an error's body as is worth reading; none if it does not come."""
-    body = b""
-    try:
-        async with asyncio.timeout(LINGER_S):
-            while len(body) < LONGEST_ERROR and (data := await response.content.readany()):
-                body += data
-    except (*BROKEN, TimeoutError):
-        pass  # the status said enough
-    finally:
-        _part(response, whole=False)
-    return body[:LONGEST_ERROR]
 
 
 def _not_reached(error: BaseException, endpoint: Endpoint) -> ModelFailed:
@@ -171,6 +157,7 @@ def _not_reached(error: BaseException, endpoint: Endpoint) -> ModelFailed:
     if isinstance(error, aiohttp.ClientResponseError | aiohttp.http.HttpProcessingError):
         return failed("provider_malformed", f"{where} does not answer in HTTP.")
     if isinstance(error, ValueError):
-        detail = f"The key or address for {where} has signs that HTTP cannot carry; check {endpoint.labels.key}."
+        labels = endpoint.labels
+        detail = f"HTTP cannot carry the key, or the address, of {where}; check {labels.key} and {labels.url}."
         return failed("provider_auth", detail)
     return failed("provider_cut", f"{where} closed the connection before it answered.")

@@ -129,7 +129,7 @@ def _sentence(endpoint: Endpoint, code: str, status: int | None) -> str:
         "provider_auth": f"{who} does not accept the key{answered}; check {labels.key}.",
         "provider_not_found": f"{who} does not know {endpoint.model!r}{answered}; "
         f"check {labels.model} and {labels.url}.",
-        "provider_out_of_money": f"The account at {who} has no credit left{answered}.",
+        "provider_out_of_money": f"{who} says that the account has no credit left{answered}.",
         "provider_rate_limited": f"{who} asks us to slow down{answered}.",
         "provider_rejected": f"{who} did not accept the request for {endpoint.model!r}{answered}.",
     }

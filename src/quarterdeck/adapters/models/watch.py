@@ -31,6 +31,7 @@ class Watch:
     __slots__ = (
         "_content",
         "_heard_at",
+        "_heard_bytes",
         "_listening",
         "_loop",
         "_patience",
@@ -45,6 +46,7 @@ class Watch:
         self._loop = asyncio.get_running_loop()
         self._time = self._loop.time
         self._heard_at = self._understood_at = self._time()
+        self._heard_bytes = 0
         self._listening = True
         self._timer = self._loop.call_later(self._period, self._look)
 
@@ -58,6 +60,7 @@ class Watch:
     def heard(self) -> None:
         self._listening = False
         self._heard_at = self._time()
+        self._heard_bytes = self._content.total_bytes
 
     def understood(self) -> None:
         """Called when the consumer is done with what was understood: from now on we wait again."""
@@ -68,7 +71,7 @@ class Watch:
 
     def _look(self) -> None:
         now, patience = self._time(), self._patience
-        if not self._listening:
+        if not self._listening or self._content.total_bytes != self._heard_bytes:  # or it came, and is read next
             left = self._period
         else:
             silence, nothing = now - self._heard_at, now - self._understood_at
