@@ -316,8 +316,8 @@ def _salts(ahead: int) -> Iterator[bytes]:
 
 
 def _outcome(act: Callable[[], object]) -> object:
-    """What a chore came to; a refusal is handed to whoever asked for it."""
+    """What a chore came to; whatever went wrong is handed to whoever asked for it."""
     try:
         return act()
-    except Problem as error:
+    except Exception as error:  # noqa: BLE001 - the thread must live on
         return error

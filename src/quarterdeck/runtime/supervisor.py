@@ -46,15 +46,15 @@ class Supervisor:
 
     async def take_up(self) -> None:
         """Start a runner for every open run that has none here. One whose worker lives will refuse the claim."""
-        after: tuple[str, str] | None = None
+        after: str | None = None
         while True:
-            query = Query(RUNS, {"open": 1}, "id", after=after[1] if after else None, limit=500)
+            query = Query(RUNS, {"open": 1}, "id", after=after, limit=500)
             lines = await self._crew.log.find(query)
             for line in lines:
                 self._start(run_stream(TenantId(line["tenant"]), RunId(line["id"])))
             if len(lines) < query.limit:
                 return
-            after = (lines[-1]["tenant"], lines[-1]["id"])
+            after = lines[-1]["id"]
 
     def _heard(self, news: News) -> None:
         for name, row in news:

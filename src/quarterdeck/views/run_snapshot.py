@@ -39,15 +39,15 @@ def evolve(shot: RunSnapshot, event: Event) -> RunSnapshot:
     return _evolved(replace(shot, seq=shot.seq + event.span), event)
 
 
-def _evolved(shot: RunSnapshot, event: Event) -> RunSnapshot:  # noqa: PLR0911 - a flat match over a closed set
+def _evolved(shot: RunSnapshot, event: Event) -> RunSnapshot:
     match event:
         case ev.RunClaimed():
             return replace(shot, status="running")
         case ev.StageChanged(stage):
             return replace(shot, stage=stage)
         case ev.AttemptStarted(attempt, role):
-            fresh = {"content": "", "reasoning": ""} if role == "thinker" else {}
-            return replace(shot, attempt=attempt, **fresh)
+            begun = replace(shot, attempt=attempt)
+            return replace(begun, content="", reasoning="") if role == "thinker" else begun
         case ev.ContentStreamed(_, texts):
             return replace(shot, content=shot.content + "".join(texts))
         case ev.ReasoningStreamed(_, texts):

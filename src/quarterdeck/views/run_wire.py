@@ -65,7 +65,7 @@ class RunDoor:
         )
 
 
-def _told(event: Event, row: Row, conversation: str) -> tuple[str, Payload]:  # noqa: C901, PLR0911 - a flat match over a closed set
+def _told(event: Event, row: Row, conversation: str) -> tuple[str, Payload]:
     match event:
         case ev.RunRequested():
             return "runtime_status", {"conversation_id": conversation, "stage": "queued"}

@@ -1,0 +1,38 @@
+"""Old import names. One table, one finder: importing an old name gives the very module that took its place."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+
+MOVED = {
+    "duck_core.api": "quarterdeck.wiring",
+    "duck_core.model_client": "quarterdeck.runtime.roles",
+}
+
+
+class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds the names in `MOVED` and hands out their new homes, so that patches, pickles and `isinstance` agree."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        return importlib.machinery.ModuleSpec(name, self) if name in MOVED else None
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        module = importlib.import_module(MOVED[spec.name])
+        self._own = (module.__spec__, module.__loader__)
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is run again; the module keeps its own name and spec."""
+        module.__spec__, module.__loader__ = self._own
+
+
+def install() -> None:
+    if not any(isinstance(finder, Finder) for finder in sys.meta_path):
+        sys.meta_path.insert(0, Finder())

@@ -1,0 +1,1 @@
+"""HTTP: requests become actions, events become frames."""

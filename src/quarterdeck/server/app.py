@@ -1,0 +1,34 @@
+"""The application: one FastAPI app in front of a house that opens when it is first needed."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from fastapi import FastAPI
+from starlette.types import Scope
+
+from quarterdeck.server import problems
+from quarterdeck.server.gate import Gate
+from quarterdeck.server.routes import chat, conversations, health, tasks
+from quarterdeck.server.station import House, put_station
+
+
+def create_app(house: House, version: str) -> FastAPI:
+    @asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        await house.open()
+        try:
+            yield
+        finally:
+            await house.close()
+
+    async def enter(scope: Scope) -> None:
+        put_station(scope, await house.enter())
+
+    app = FastAPI(title="Quarterdeck", version=version, lifespan=lifespan, docs_url="/docs", redoc_url=None)
+    problems.install(app)
+    for routes in (health, chat, tasks, conversations):
+        app.include_router(routes.router)
+    app.add_middleware(Gate, enter=enter)
+    return app

@@ -1,0 +1,129 @@
+"""Reading a request's JSON body, with every hostile form of it in mind."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import pydantic
+from starlette.requests import ClientDisconnect, Request
+
+from quarterdeck.kernel.errors import Invalid, Problem, TooLarge
+from quarterdeck.server.problems import invalid
+
+LIMIT = 1024 * 1024
+DEPTH = 32
+SECONDS = 10.0
+_DIGITS = 64
+_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
+_JSON = re.compile(r"application/(?:[\w.-]+\+)?json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
+
+T = TypeVar("T", bound=pydantic.BaseModel)
+
+
+def json_body(kind: type[T]) -> Callable[[Request], Awaitable[tuple[T, bytes]]]:
+    """A dependency: the body as `kind`, and the bytes it was made of."""
+
+    async def read(request: Request) -> tuple[T, bytes]:
+        body = await read_bytes(request)
+        try:
+            return kind.model_validate(loads(body)), body
+        except pydantic.ValidationError as error:
+            raise invalid(error.errors(include_url=False, include_input=False)) from None
+
+    return read
+
+
+async def read_bytes(request: Request, limit: int = LIMIT) -> bytes:
+    if not _JSON.fullmatch(request.headers.get("content-type", "")):
+        raise Invalid("Send JSON, with `Content-Type: application/json`.", code="wrong_content_type")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise Invalid("Send the body as it is, without a Content-Encoding.", code="encoded_body")
+    length = request.headers.get("content-length")
+    if length is not None and length.isdigit() and int(length) > limit:
+        raise _too_large(limit)
+    try:
+        async with asyncio.timeout(SECONDS):
+            return await _gathered(request, limit)
+    except TimeoutError:
+        raise Invalid(f"The body did not arrive within {SECONDS:.0f} seconds.", code="slow_body") from None
+    except ClientDisconnect:
+        raise Invalid("The connection was closed within the body.", code="bad_request") from None
+
+
+async def _gathered(request: Request, limit: int) -> bytes:
+    parts, size = [], 0
+    async for part in request.stream():
+        size += len(part)
+        if size > limit:
+            raise _too_large(limit)
+        parts.append(part)
+    return b"".join(parts)
+
+
+def _too_large(limit: int) -> TooLarge:
+    return TooLarge(f"The body is larger than {limit:,} bytes.", code="body_too_large")
+
+
+def loads(body: bytes) -> Any:
+    """Strict JSON: UTF-8, no NaN, no key twice, no endless numbers, no lone surrogates, no NUL, not too deep."""
+    _check_depth(body)
+    try:
+        value = json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_once_each,
+            parse_constant=_no_constant,
+            parse_int=_int,
+            parse_float=_float,
+        )
+        if b"\\u" in body:
+            json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeError:
+        raise _bad("it is not valid UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise _bad(str(error)) from None
+    if b"\\u0000" in body or b"\x00" in body:
+        raise _bad("it contains a NUL character")
+    return value
+
+
+def _check_depth(body: bytes) -> None:
+    depth = 0
+    for byte in _STRINGS.sub(b"", body):
+        if byte in b"[{":
+            depth += 1
+            if depth > DEPTH:
+                raise _bad(f"it is nested deeper than {DEPTH}")
+        elif byte in b"]}":
+            depth -= 1
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands in it twice")
+    return found
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _int(text: str) -> int:
+    if len(text) > _DIGITS:
+        raise ValueError("a number in it is too long")
+    return int(text)
+
+
+def _float(text: str) -> float:
+    value = float(text) if len(text) <= _DIGITS else float("inf")
+    if value in {float("inf"), float("-inf")}:
+        raise ValueError("a number in it is too large")
+    return value
+
+
+def _bad(why: str) -> Problem:
+    return Invalid(f"The body is not JSON that we take: {why}.", code="bad_json")

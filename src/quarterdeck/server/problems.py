@@ -1,0 +1,118 @@
+"""The error tree as application/problem+json (RFC 9457): the only table of status codes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
+
+import orjson
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from quarterdeck.kernel.errors import (
+    Conflict,
+    Invalid,
+    LimitReached,
+    ModelFailed,
+    NotAllowed,
+    NotFound,
+    Problem,
+    StorageFull,
+    TooLarge,
+    Unavailable,
+)
+
+logger = logging.getLogger("quarterdeck.server")
+
+STATUS: dict[type[Problem], int] = {
+    TooLarge: 413,
+    Invalid: 422,
+    NotAllowed: 403,
+    NotFound: 404,
+    Conflict: 409,
+    LimitReached: 429,
+    StorageFull: 507,
+    Unavailable: 503,
+    Problem: 500,
+}
+# Codes that have a status of their own.
+BY_CODE = {
+    "bad_json": 400,
+    "bad_cursor": 400,
+    "bad_host": 421,
+    "bad_request": 400,
+    "bad_header": 400,
+    "slow_body": 408,
+    "wrong_content_type": 415,
+    "encoded_body": 415,
+    "idempotency_mismatch": 422,
+}
+FROM_FRAMEWORK = {404: "not_found", 405: "method_not_allowed", 400: "bad_request"}
+MODEL_STATUS = {"no_model": 503}
+
+ReadyAnswer: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
+
+
+def answer(status: int, code: str, detail: str, extra: Mapping[str, object] | None = None) -> Response:
+    body = {"type": f"urn:quarterdeck:problem:{code}", "title": code.replace("_", " "), "status": status}
+    body |= {"code": code, "detail": detail, **(extra or {})}
+    headers = {"retry-after": "1"} if status in {429, 503} else {}
+    return Response(orjson.dumps(body), status, headers, media_type="application/problem+json")
+
+
+def of(problem: Problem) -> Response:
+    kind = next(kind for kind in type(problem).__mro__ if kind in STATUS)
+    return answer(BY_CODE.get(problem.code, STATUS[kind]), problem.code, problem.detail, problem.extra)
+
+
+def of_model(failed: ModelFailed) -> Response:
+    return answer(MODEL_STATUS.get(failed.code, 502), failed.code, failed.detail)
+
+
+async def _problem(_: Request, error: Any) -> Response:
+    return of(error)
+
+
+async def _model(_: Request, error: Any) -> Response:
+    return of_model(error)
+
+
+async def _framework(request: Request, error: Any) -> Response:
+    code = FROM_FRAMEWORK.get(error.status_code, "http_error")
+    known = {404: f"There is nothing at {request.scope['path'][:200]}.", 405: f"{request.method} is not offered here."}
+    response = answer(error.status_code, code, known.get(error.status_code, str(error.detail)))
+    response.headers.update(error.headers or {})
+    return response
+
+
+async def _invalid(_: Request, error: Any) -> Response:
+    return of(invalid(error.errors()))
+
+
+def invalid(errors: list[Any]) -> Invalid:
+    """A sentence from a validator's findings: which field, and what is wrong with it."""
+    told = [
+        {"field": ".".join(str(part) for part in e["loc"] if part not in {"body", "query"}), "problem": e["msg"]}
+        for e in errors
+    ]
+    first = told[0]
+    return Invalid(
+        f"{first['field'] or 'The body'}: {first['problem']}.", code="invalid_request", extra={"errors": told[:20]}
+    )
+
+
+async def _unexpected(request: Request, error: Any) -> Response:
+    logger.error("%s %s failed", request.method, request.scope["path"][:200], exc_info=error)
+    return answer(500, "internal", "Something went wrong here; the server's log says what.")
+
+
+def install(app: FastAPI) -> None:
+    app.add_exception_handler(Problem, _problem)
+    app.add_exception_handler(ModelFailed, _model)
+    app.add_exception_handler(HTTPException, _framework)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(Exception, _unexpected)

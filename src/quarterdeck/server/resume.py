@@ -1,0 +1,87 @@
+"""Where a reader of a run begins, and what it is told when it cannot begin where it asked to: never a silent "now"."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import orjson
+from starlette.responses import Response
+
+from quarterdeck.events.base import Event
+from quarterdeck.events.run import RunFinished
+from quarterdeck.kernel.cursor import parse_place, print_place
+from quarterdeck.kernel.errors import NotFound
+from quarterdeck.kernel.ids import RunId, StreamName, run_stream
+from quarterdeck.log.fold import Fold
+from quarterdeck.log.log import Log
+from quarterdeck.ports import StreamState
+from quarterdeck.server.sse import EventStream
+from quarterdeck.server.station import Station
+from quarterdeck.views.run_snapshot import RunSnapshot, evolve, restored
+from quarterdeck.views.run_wire import RunDoor
+
+Begin = Literal["start", "snapshot", "now"]
+
+
+async def attached(here: Station, line: dict[str, Any], place: str | None, begin: Begin) -> Response:
+    """The stream of a run from the place asked for; 204 where it has ended and the reader has seen the end."""
+    log, name = here.desk.log, run_stream(here.scope.tenant, RunId(line["id"]))
+    state = await log.look(name)
+    if state is None:
+        raise NotFound("There is no such task.", code="task_not_found")
+    door = RunDoor(line["id"], line["conversation"], log.epoch)
+    seq, opening = await _beginning(log, state, door, place, begin)
+    if state.closed and seq >= state.head and not opening:
+        return Response(status_code=204)
+    cursor = log.follow(name, seq)
+    return EventStream(cursor, door, here.streams, last=RunFinished.KIND, opening=opening)
+
+
+async def _beginning(log: Log, state: StreamState, door: RunDoor, place: str | None, begin: Begin) -> tuple[int, bytes]:
+    """The seq to read behind, and what is said before."""
+    if place is not None:
+        asked = parse_place(place)
+        if asked.epoch is not None and asked.epoch != log.epoch:
+            return await _from_snapshot(log, state, door, "stream.reset", {"why": "epoch"})
+        if asked.seq > state.head:
+            return await _from_snapshot(log, state, door, "stream.reset", {"why": "ahead"})
+        if asked.seq < state.floor:
+            return await _from_snapshot(log, state, door, "stream.gap", {"from": asked.seq + 1})
+        return asked.seq, b""
+    if begin == "now":
+        skipped = {"from": 1, "to": state.head, "why": "asked"}
+        return state.head, _frame("skip", door, state.head, skipped) if state.head else b""
+    if begin == "snapshot":
+        return await _from_snapshot(log, state, door, "snapshot", {})
+    if state.floor:
+        return await _from_snapshot(log, state, door, "stream.gap", {"from": 1})
+    return 0, b""
+
+
+async def _from_snapshot(
+    log: Log, state: StreamState, door: RunDoor, event: str, said: dict[str, object]
+) -> tuple[int, bytes]:
+    shot = await snapshot(log, state.name)
+    span: dict[str, object] = {"to": shot.seq} if event == "stream.gap" else {}
+    payload = {"task_id": door.task, "conversation_id": door.conversation, **said, **span, "snapshot": shot.told()}
+    return shot.seq, _frame(event, door, shot.seq, payload)
+
+
+async def snapshot(log: Log, name: StreamName) -> RunSnapshot:
+    """The run as it stands, from what was stored at its floor and all that came after; the last event stays outside,
+    so that a reader who begins here is still told how it ended."""
+    kept = await log.snapshot(name)
+    shot = restored(kept) if kept is not None else RunSnapshot()
+
+    def but_the_end(shot: RunSnapshot, event: Event) -> RunSnapshot:
+        return shot if event.TERMINAL else evolve(shot, event)
+
+    return await Fold(log, name, shot, but_the_end, shot.seq).catch_up()
+
+
+def _frame(event: str, door: RunDoor, seq: int, payload: dict[str, object]) -> bytes:
+    return b"event: %b\nid: %b\ndata: %b\n\n" % (
+        event.encode(),
+        print_place(door.epoch, seq).encode(),
+        orjson.dumps(payload),
+    )

@@ -1,0 +1,89 @@
+"""Ask something: streamed as it comes, or in one answer."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header
+from starlette.responses import Response
+
+from quarterdeck.actions.runs import Ask, Started, start_run
+from quarterdeck.events.run import RunFinished
+from quarterdeck.kernel.errors import ModelFailed
+from quarterdeck.kernel.ids import run_stream
+from quarterdeck.log.rows import event_of
+from quarterdeck.server.body import json_body
+from quarterdeck.server.problems import answer as problem
+from quarterdeck.server.problems import of_model
+from quarterdeck.server.sse import EventStream
+from quarterdeck.server.station import Here, Station
+from quarterdeck.server.wire import Answer, ChatRequest
+from quarterdeck.views.run_wire import RunDoor, done_payload
+
+router = APIRouter(prefix="/v1", tags=["chat"])
+
+TakenBody = Annotated[tuple[ChatRequest, bytes], Depends(json_body(ChatRequest))]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key never starts a second run.")]
+BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": ChatRequest.model_json_schema()}}}}
+SSE: dict[int | str, dict[str, Any]] = {
+    200: {"description": "Server-sent events.", "content": {"text/event-stream": {}}}
+}
+
+
+@router.post("/chat/stream", openapi_extra=BODY, responses=SSE, response_class=Response)
+async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response:
+    """Start a run and watch it. Leaving does not stop it; `GET /v1/tasks/{task_id}/stream` goes on from any event."""
+    started = await _start(here, taken, key)
+    cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
+    door = RunDoor(started.task, started.conversation, here.desk.log.epoch)
+    return EventStream(cursor, door, here.streams, last=RunFinished.KIND)
+
+
+@router.post("/chat", openapi_extra=BODY, response_model=Answer)
+async def chat(here: Here, taken: TakenBody, key: Key = None) -> Response | Answer:
+    """Start a run and wait for its answer."""
+    started = await _start(here, taken, key)
+    ended = await _ended(here, started)
+    if ended.outcome == "failed":
+        failed = ModelFailed(ended.code or "failed", ended.detail or "The run failed.", retryable=False)
+        return of_model(failed) if not ended.answer else _half_answer(ended, started)
+    done = done_payload(ended)
+    return Answer(
+        task_id=started.task,
+        conversation_id=started.conversation,
+        status=ended.outcome,
+        answer=ended.answer,
+        generation_stats=done["generation_stats"],
+        usage=done["usage"],
+    )
+
+
+async def _start(here: Station, taken: tuple[ChatRequest, bytes], key: str | None) -> Started:
+    asked, body = taken
+    await here.model_ready()
+    ask = Ask(
+        asked.message,
+        asked.conversation_id,
+        asked.workspace,
+        asked.loop,
+        asked.reasoning,
+        asked.debug,
+        asked.deadline_s or here.deadline_s,
+    )
+    return await start_run(here.desk, here.scope, ask, key=key, body=body)
+
+
+async def _ended(here: Station, started: Started) -> RunFinished:
+    cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
+    while True:
+        for row in await cursor.rows():
+            if row.kind == RunFinished.KIND:
+                event = event_of(row)
+                assert isinstance(event, RunFinished)
+                return event
+
+
+def _half_answer(ended: RunFinished, started: Started) -> Response:
+    """A run that failed within its answer: the failure is told, and what there is is handed over as what it is."""
+    extra = {"task_id": started.task, "conversation_id": started.conversation, "partial_answer": ended.answer}
+    return problem(502, ended.code or "failed", ended.detail or "The run failed.", extra)

@@ -1,0 +1,107 @@
+"""Runs, called tasks at this door: list, look, watch from any place, stop."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Query
+from starlette.requests import Request
+from starlette.responses import Response
+
+from quarterdeck.actions.runs import stop_run
+from quarterdeck.kernel.errors import NotFound
+from quarterdeck.kernel.ids import RunId, checked_name, run_stream
+from quarterdeck.ports import Query as Find
+from quarterdeck.server.body import loads
+from quarterdeck.server.resume import attached
+from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
+from quarterdeck.server.station import Here, Station
+from quarterdeck.server.wire import Stopping, StopRequest, Task, TaskEvent
+from quarterdeck.views.run_wire import RunDoor
+from quarterdeck.views.tables import RUNS
+
+router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
+
+Status = Literal["queued", "running", "completed", "stopped", "failed", "quarantined"]
+LastId = Annotated[str | None, Header(alias="Last-Event-ID", description="Goes before `after`.")]
+Place = Annotated[str | None, Query(max_length=64, description="The id of the last event that was seen.")]
+Begin = Annotated[Literal["start", "snapshot", "now"], Query(alias="from", description="Where a new reader begins.")]
+
+
+@router.get("")
+async def list_tasks(
+    here: Here,
+    request: Request,
+    response: Response,
+    conversation_id: Annotated[str | None, Query(max_length=128)] = None,
+    status: Status | None = None,
+    after: After = None,
+    limit: Limit = 50,
+) -> list[Task]:
+    """The latest first."""
+    where: dict[str, object] = {"tenant": here.scope.tenant}
+    where |= {"conversation": conversation_id} if conversation_id is not None else {}
+    where |= {"status": status} if status is not None else {}
+    lines = await here.desk.log.find(Find(RUNS, where, "id", descending=True, after=checked_after(after), limit=limit))
+    link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
+    return [_task(line) for line in lines]
+
+
+@router.get("/{task_id}")
+async def one_task(here: Here, task_id: str) -> Task:
+    return _task(await _line(here, task_id))
+
+
+@router.get("/{task_id}/events")
+async def task_events(
+    here: Here,
+    request: Request,
+    response: Response,
+    task_id: str,
+    after: Annotated[int, Query(ge=0, lt=2**53)] = 0,
+    limit: Limit = 500,
+) -> list[TaskEvent]:
+    """What happened so far, in order."""
+    line = await _line(here, task_id)
+    door = RunDoor(line["id"], line["conversation"], here.desk.log.epoch)
+    rows = await here.desk.log.read(run_stream(here.scope.tenant, RunId(line["id"])), after, limit)
+    told = [(row.at, each) for row in rows for each in door.told(row) if each[0] > after][:limit]
+    link_next(request, response, told[-1][1][0] if len(told) == limit else None)
+    return [TaskEvent(seq=seq, at=at, event_type=name, payload=payload) for at, (seq, name, payload) in told]
+
+
+@router.get(
+    "/{task_id}/stream",
+    response_class=Response,
+    responses={200: {"content": {"text/event-stream": {}}}, 204: {"description": "It has ended and all was seen."}},
+)
+async def watch_task(
+    here: Here, task_id: str, after: Place = None, begin: Begin = "start", last_event_id: LastId = None
+) -> Response:
+    """Attach at any time, resume from any event."""
+    line = await _line(here, task_id)
+    return await attached(here, line, last_event_id or after, begin)
+
+
+async def _maybe_reason(request: Request) -> StopRequest:
+    body = await request.body()
+    return StopRequest.model_validate(loads(body)) if body else StopRequest(reason="")
+
+
+@router.post("/{task_id}/stop", status_code=202)
+async def stop_task(here: Here, task_id: str, asked: Annotated[StopRequest, Depends(_maybe_reason)]) -> Stopping:
+    """End a run at once; the answer so far is kept."""
+    await stop_run(here.desk, here.scope, checked_name(task_id, "task_id"), asked.reason)
+    return Stopping(task_id=task_id)
+
+
+async def _line(here: Station, task_id: str) -> dict[str, Any]:
+    line = await here.desk.log.get(RUNS, tenant=here.scope.tenant, id=task_id)
+    if line is None:
+        raise NotFound("There is no such task.", code="task_not_found")
+    return line
+
+
+def _task(line: dict[str, Any]) -> Task:
+    known = {name: line[name] for name in Task.model_fields if name in line}
+    return Task(task_id=line["id"], conversation_id=line["conversation"], **known)

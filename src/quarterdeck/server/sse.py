@@ -1,0 +1,120 @@
+"""A stream of server-sent events: a cursor on one side, a socket on the other, and nothing in between.
+
+What is written was committed before. A heartbeat carries the head, so that a client knows whether it missed anything.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Protocol
+
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from quarterdeck.log.cursor import Cursor, Gap
+from quarterdeck.ports import Row
+
+BEAT_S = 15.0
+HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+    (b"x-content-type-options", b"nosniff"),
+]
+END = b"event: end\ndata: {}\n\n"
+DRAINING = b'event: draining\ndata: {"code": 4503, "retry_ms": 1000}\n\n'
+
+
+class Door(Protocol):
+    """How a row looks at one door."""
+
+    def frames(self, row: Row) -> bytes: ...
+
+
+class OpenStreams:
+    """The streams of one server that are open, to tell them when it drains."""
+
+    def __init__(self) -> None:
+        self.draining = False
+        self._streams: set[EventStream] = set()
+
+    def add(self, stream: EventStream) -> Callable[[], None]:
+        self._streams.add(stream)
+        return lambda: self._streams.discard(stream)
+
+    def drain(self) -> None:
+        self.draining = True
+        for stream in tuple(self._streams):
+            stream.nudge()
+
+    def __len__(self) -> int:
+        return len(self._streams)
+
+
+class EventStream(Response):
+    """A response that ends with the event of kind `last`."""
+
+    def __init__(self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: str, opening: bytes = b"") -> None:
+        self._cursor, self._door, self._open, self._last, self._opening = cursor, door, streams, last, opening
+        self.status_code, self.background = 200, None
+        self._gone = False
+        self._timer: asyncio.TimerHandle | None = None
+
+    def nudge(self) -> None:
+        self._cursor.nudge()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
+        if self._opening:
+            await send({"type": "http.response.body", "body": self._opening, "more_body": True})
+        close = self._open.add(self)
+        leaving = asyncio.ensure_future(self._watch(receive))
+        self._arm()
+        try:
+            await self._pump(send)
+        finally:
+            close()
+            leaving.cancel()
+            if self._timer is not None:
+                self._timer.cancel()
+
+    async def _pump(self, send: Send) -> None:
+        frames = self._door.frames
+        while not self._gone:
+            try:
+                rows = await self._cursor.rows()
+            except Gap:  # trimmed under its eyes: it comes back, and is told the gap
+                return
+            if rows:
+                body = frames(rows[0]) if len(rows) == 1 else b"".join(map(frames, rows))
+                ended = rows[-1].kind == self._last
+            else:
+                body, ended = self._silence()
+            await send(
+                {"type": "http.response.body", "body": body + END if ended and rows else body, "more_body": not ended}
+            )
+            if ended:
+                return
+
+    def _silence(self) -> tuple[bytes, bool]:
+        """What to say when there is nothing to tell: that we are going, or that we are still here."""
+        if self._open.draining:
+            return DRAINING, True
+        if self._gone:
+            return b"", True
+        return b'event: hb\ndata: {"head": %d}\n\n' % self._cursor.seq, False
+
+    def _arm(self) -> None:
+        self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
+
+    def _beat(self) -> None:
+        self._cursor.nudge()
+        self._arm()
+
+    async def _watch(self, receive: Receive) -> None:
+        """Notice a client that leaves, however quiet the run is."""
+        while (await receive())["type"] != "http.disconnect":
+            pass
+        self._gone = True
+        self._cursor.nudge()

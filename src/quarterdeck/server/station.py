@@ -1,0 +1,61 @@
+"""What the routes are handed: the desk to act at, who is asking, and what this server says about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Protocol, TypeAlias
+
+from fastapi import Depends
+from starlette.requests import Request
+from starlette.types import Scope as AsgiScope
+
+from quarterdeck.actions.desk import Desk
+from quarterdeck.kernel.scope import Scope
+from quarterdeck.server.sse import OpenStreams
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What people may know of the server: its version, where its model came from, where its data is."""
+
+    version: str
+    model: str | None
+    source: str
+    advice: str
+    storage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Station:
+    desk: Desk
+    scope: Scope
+    streams: OpenStreams
+    deadline_s: float | None
+    about: Callable[[], Awaitable[About]]
+    model_ready: Callable[[], Awaitable[None]]
+
+
+class House(Protocol):
+    """What the server needs of the whole: to be opened, on whatever loop, and closed."""
+
+    async def open(self) -> None: ...
+
+    async def enter(self) -> Station: ...
+
+    async def close(self) -> None: ...
+
+
+KEY = "quarterdeck.station"
+
+
+def station_of(request: Request) -> Station:
+    station: Station = request.scope[KEY]
+    return station
+
+
+def put_station(scope: AsgiScope, station: Station) -> None:
+    scope[KEY] = station
+
+
+Here: TypeAlias = Annotated[Station, Depends(station_of)]

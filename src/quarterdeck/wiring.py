@@ -1,0 +1,196 @@
+"""The fuse box: settings become a house. The only place that picks adapters."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import threading
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fastapi import FastAPI
+
+from quarterdeck import __version__
+from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
+from quarterdeck.adapters.models.http import Http
+from quarterdeck.adapters.no_tools import NoTools
+from quarterdeck.adapters.sqlite.store import SqliteStore
+from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.events.run import Role
+from quarterdeck.kernel.errors import ModelFailed
+from quarterdeck.kernel.scope import LOCAL_OWNER
+from quarterdeck.log.log import Log
+from quarterdeck.log.memory import MemoryStore
+from quarterdeck.ports import Model, Store
+from quarterdeck.runtime.janitor import Janitor
+from quarterdeck.runtime.runner import Crew
+from quarterdeck.runtime.supervisor import Supervisor
+from quarterdeck.server.app import create_app as server_app
+from quarterdeck.server.sse import OpenStreams
+from quarterdeck.server.station import About, Station
+from quarterdeck.settings import Settings, read_settings
+from quarterdeck.testing.scripted import ScriptedModel
+from quarterdeck.views.tables import TABLES, VIEWS
+
+LOOK_AGAIN_S = 5.0
+
+
+class DefaultModels:
+    """One model for every role: the one that was found. Where none was, it looks again now and then."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._http, self._clock = Http(), SystemClock()
+        self._settings = ModelSettings(
+            settings.model, settings.openai_key, settings.openai_base, settings.anthropic_key, settings.anthropic_base
+        )
+        self._found: Found | None = None
+        self._looked_at = 0.0
+
+    async def found(self) -> Found:
+        now = self._clock.steady()
+        stale = self._found is None or (self._found.model is None and now - self._looked_at > LOOK_AGAIN_S)
+        if stale:
+            self._looked_at = now
+            self._found = await find(self._settings, http=self._http, scripted=ScriptedModel.load)
+        assert self._found is not None
+        return self._found
+
+    async def model(self, role: Role) -> Model:  # noqa: ARG002 - one model serves every role as yet
+        found = await self.found()
+        if found.model is None:
+            raise ModelFailed("no_model", f"{found.source} {found.advice}".strip(), retryable=False)
+        return found.model
+
+    async def aclose(self) -> None:
+        if self._found is not None and self._found.model is not None:
+            await self._found.model.aclose()
+        await self._http.aclose()
+
+
+@dataclass(slots=True)
+class _Floor:
+    """What belongs to one event loop: a supervisor, the open streams, a janitor."""
+
+    station: Station
+    supervisor: Supervisor
+    janitor: asyncio.Task[None]
+
+
+@dataclass(slots=True)
+class _Ground:
+    """What belongs to no loop: the log and the models."""
+
+    settings: Settings
+    log: Log
+    models: DefaultModels
+    streams: OpenStreams = field(default_factory=OpenStreams)
+
+
+class LocalHouse:
+    """Everything, on one machine. Opens when it is first needed, on whatever loop needs it; no loop is special.
+
+    A run whose loop is gone is taken up by the next loop that enters.
+    """
+
+    def __init__(self, read: Callable[[], Settings] = read_settings) -> None:
+        self._read = read
+        self._lock = threading.Lock()
+        self._ground: _Ground | None = None
+        self._floors: dict[asyncio.AbstractEventLoop, asyncio.Future[_Floor]] = {}
+        self._here: tuple[asyncio.AbstractEventLoop, Station] | None = None
+
+    def ground(self) -> _Ground:
+        """The log and the models, opened once. Raises a `Problem` that says what is in the way."""
+        with self._lock:
+            if self._ground is None:
+                settings = self._read()
+                log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
+                self._ground = _Ground(settings, log, DefaultModels(settings))
+            return self._ground
+
+    async def open(self) -> None:
+        await self.enter()
+
+    async def enter(self) -> Station:
+        loop = asyncio.get_running_loop()
+        if self._here is not None and self._here[0] is loop:
+            return self._here[1]
+        floor = self._floors.get(loop)
+        if floor is None:
+            self._leave_closed_loops()
+            floor = self._floors[loop] = asyncio.ensure_future(self._furnished())
+        station = (await asyncio.shield(floor)).station
+        self._here = (loop, station)
+        return station
+
+    def _leave_closed_loops(self) -> None:
+        for loop, floor in list(self._floors.items()):
+            if loop.is_closed():
+                del self._floors[loop]
+                if floor.done() and not floor.cancelled() and floor.exception() is None and self._ground is not None:
+                    self._ground.log.retire(floor.result().supervisor.worker)
+
+    async def _furnished(self) -> _Floor:
+        try:
+            ground = self.ground()
+            crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
+            supervisor = Supervisor(crew)
+            await supervisor.open()
+        except BaseException:
+            self._floors.pop(asyncio.get_running_loop(), None)
+            raise
+        janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
+        return _Floor(_station(ground), supervisor, asyncio.ensure_future(janitor.work()))
+
+    async def drain(self) -> None:
+        """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
+        floor = self._floors.get(asyncio.get_running_loop())
+        if floor is None or self._ground is None:
+            return
+        self._ground.streams.draining = True
+        await (await floor).supervisor.drain(self._ground.settings.drain_s)
+        self._ground.streams.drain()
+
+    async def close(self) -> None:
+        self._here = None
+        floor = self._floors.pop(asyncio.get_running_loop(), None)
+        if floor is not None:
+            furnished = await floor
+            furnished.janitor.cancel()
+            await furnished.supervisor.close()
+        self._leave_closed_loops()
+        with self._lock:
+            ground, self._ground = self._ground, None
+        if ground is not None:
+            await ground.models.aclose()
+            await ground.log.close()
+
+
+def _station(ground: _Ground) -> Station:
+    async def about() -> About:
+        found = await ground.models.found()
+        name = None if found.model is None else found.model.name
+        where = "memory" if ground.settings.storage == "memory" else str(ground.settings.database)
+        return About(__version__, name, found.source, found.advice, where)
+
+    async def model_ready() -> None:
+        await ground.models.model("thinker")
+
+    desk = Desk(ground.log, SystemIds(), SystemClock())
+    return Station(desk, LOCAL_OWNER, ground.streams, ground.settings.deadline_s or None, about, model_ready)
+
+
+def open_store(settings: Settings) -> Store:
+    return MemoryStore() if settings.storage == "memory" else SqliteStore(settings.database)
+
+
+def create_app(read: Callable[[], Settings] = read_settings) -> FastAPI:
+    """The application, for any ASGI server or in-process client. Its house opens with the lifespan, or at the first
+    request where there is none."""
+    return app_of(LocalHouse(read))
+
+
+def app_of(house: LocalHouse) -> FastAPI:
+    return server_app(house, __version__)
