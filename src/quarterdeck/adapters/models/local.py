@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import importlib
 import importlib.util
+import os
 import secrets
 import socket
 import tempfile
@@ -132,6 +133,8 @@ def _engine(path: str) -> Any:
     params.model.path = path
     params.n_ctx, params.n_parallel, params.kv_unified = CONTEXT, SLOTS, True
     params.cache_ram_mib, params.warmup, params.verbosity = 0, False, -1
+    # Its threads wait for each other by spinning: on a machine with other work, one to a core brings all to a crawl.
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = max(1, (os.cpu_count() or 1) // 2)
     params.ui, params.endpoint_slots, params.api_keys = False, False, [secrets.token_urlsafe(32)]
     with tempfile.TemporaryDirectory(prefix="quarterdeck-") as place:
         if hasattr(socket, "AF_UNIX"):

