@@ -4,6 +4,7 @@ import asyncio
 import socket
 import traceback
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from listening import BOUND_S, asking, follow, hear
@@ -42,6 +43,12 @@ async def failure_of(model: Model) -> ModelFailed:
     assert KEY not in told
     assert KEY not in repr(vars(heard.failure))
     return heard.failure
+
+
+async def say_and_go(words: bytes, _: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    writer.write(words)
+    writer.close()
+    await writer.wait_closed()
 
 
 def error(text: str, **more: object) -> bytes:
@@ -184,7 +191,7 @@ async def test_a_server_that_only_hangs_up_is_told_from_one_that_is_not_there(ht
         nobody.bind(("127.0.0.1", 0))
         gone = f"http://127.0.0.1:{nobody.getsockname()[1]}"
         assert (await failure_of(openai(gone, http, patience))).code == "provider_unreachable"
-    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0)
+    server = await asyncio.start_server(partial(say_and_go, b""), "127.0.0.1", 0)
     async with server:
         url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         assert (await failure_of(openai(url, http, patience))).code == "provider_cut"
@@ -207,7 +214,7 @@ async def test_an_address_that_leads_nowhere(url: str, code: str, http: Http, pa
 
 
 async def test_no_secure_connection(http: Http, patience: Patience) -> None:
-    server = await asyncio.start_server(lambda _, writer: writer.write(b"plain text\r\n"), "127.0.0.1", 0)
+    server = await asyncio.start_server(partial(say_and_go, b"plain text\r\n"), "127.0.0.1", 0)
     async with server:
         url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}"
         assert (await failure_of(openai(url, http, patience))).code == "provider_unreachable"

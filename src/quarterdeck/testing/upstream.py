@@ -113,6 +113,7 @@ class Upstream:
             task.cancel()
         await asyncio.gather(*self._busy, return_exceptions=True)
         await self._server.wait_closed()
+        await asyncio.sleep(0)  # the round of the loop in which aborted connections are let go
 
     @property
     def url(self) -> str:
