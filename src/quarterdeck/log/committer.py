@@ -237,6 +237,8 @@ class Committer:
         steps: list[tuple[StreamState, StreamState, list[Row]]] = []
         places: list[tuple[int, int]] = []
         for entry in job.entries:
+            if entry.behind is not None and entry.behind.error is not None:
+                raise entry.behind.error
             known_state = pending.get(entry.stream) or self._known(batch, entry.stream)
             if entry.producer is not None and (mark := repeated(known_state, entry.producer)) is not None:
                 places.append((mark.first, known_state.head))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from quarterdeck.events.base import Event
 from quarterdeck.kernel.ids import StreamName
+from quarterdeck.log.spout import Spout
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,7 @@ class Entry:
     """Events for one stream. `opening` goes first where the stream is still empty.
 
     `fence` is the epoch of the writer's claim: a stream that has been claimed since refuses the entry.
+    `behind` is a spout whose text this entry sums up: where any of it was refused, so is the entry.
     """
 
     stream: StreamName
@@ -40,6 +42,7 @@ class Entry:
     fence: int | None = None
     claim: Claim | None = None
     producer: Producer | None = None
+    behind: Spout | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import time
 from collections.abc import AsyncIterator
@@ -17,7 +18,7 @@ from quarterdeck.kernel.errors import ModelFailed, Problem
 from quarterdeck.kernel.parts import Usage
 from quarterdeck.log.spout import Spout
 from quarterdeck.ports import Burst, Ended, ModelEvent, ModelRequest
-from quarterdeck.runtime.roles import ModelClient, Models, plain
+from quarterdeck.runtime.roles import ModelClient, Models, plain, unfinished
 
 AHEAD = 4096  # deltas a model may be ahead of the disk
 CAUGHT_UP = 1024
@@ -44,14 +45,14 @@ class Caller:
         """Who will be called; a missing model is not told here but by the attempt."""
         try:
             return (await self._models.model(call.role)).name
-        except ModelFailed:
+        except Exception:  # noqa: BLE001 - the attempt meets it again, and says so
             return "none"
 
     async def is_slight(self) -> bool:
         """Whether the model that answers is too small to be asked for decisions about tools."""
         try:
             return (await self._models.model("thinker")).traits.slight
-        except ModelFailed:
+        except Exception:  # noqa: BLE001 - the attempt meets it again, and says so
             return False
 
     async def carry_out(self, call: CallModel, spout: Spout, measured: Measured, *, native: bool) -> Event:
@@ -64,6 +65,11 @@ class Caller:
             return _broke(call, failed)
         except Problem:  # the log refused: not the model's doing
             raise
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is None or task.cancelling():
+                raise
+            return _broke(call, ModelFailed("model_error", "The model's own code was cancelled.", retryable=True))
         except Exception as error:  # noqa: BLE001 - whatever a model's code does, the run gets to hear of it
             return _broke(call, ModelFailed("model_error", f"{type(error).__name__}: {error}", retryable=False))
 
@@ -82,7 +88,7 @@ class Caller:
     async def _streamed(
         self, call: CallModel, events: AsyncIterator[ModelEvent], spout: Spout, measured: Measured
     ) -> Event:
-        digest, ended, samples = hashlib.sha256(), Ended("stop"), measured.samples
+        digest, ended, samples = hashlib.sha256(), None, measured.samples
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Ended):
@@ -94,6 +100,8 @@ class Caller:
                     digest.update("".join(event.texts).encode())
                 if spout.waiting > AHEAD:
                     await spout.below(CAUGHT_UP)
+        if ended is None:
+            raise unfinished()
         return AttemptFinished(
             call.attempt,
             call.role,
@@ -110,14 +118,17 @@ class Caller:
         return model.stream(request)
 
     async def _by_role(self, call: CallModel) -> AsyncIterator[ModelEvent]:
+        """A client that streams no end of its own has ended when it stops; ours raises where the model gave none."""
         asked: dict[str, Any] = {} if call.reasoning is None else {"reasoning": call.reasoning}
         async with aclosing(self._client.stream_chat(call.role, plain(call.messages), **asked)) as said:  # type: ignore[type-var]
             async for piece in said:
                 kind = piece["type"]
                 if kind == "reply_finished":
                     yield piece["ended"]
+                    return
                 elif piece["delta"]:
                     yield Burst("content" if kind == "content_delta" else "reasoning", [piece["delta"]])
+        yield Ended("stop")
 
 
 def _broke(call: CallModel, failed: ModelFailed) -> AttemptBroke:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from quarterdeck.engine.run import directive
 from quarterdeck.events.run import Role
+from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.kernel.parts import Message, Reasoning
 from quarterdeck.ports import Burst, Ended, Model, ModelRequest
 
@@ -60,6 +61,8 @@ class ModelClient:
                 said[event.kind] += event.texts
             else:
                 raw = _raw(event)
+        if not raw:
+            raise unfinished()
         reasoning = "".join(said["reasoning"]) or None
         spent = (time.perf_counter() - begun) * 1000
         return ModelResponse(role, model.name, "".join(said["content"]), reasoning, raw, spent)
@@ -82,6 +85,12 @@ class ModelClient:
             name = f"{event.kind}_delta"
             for text in event.texts:
                 yield {"type": name, "delta": text}
+        raise unfinished()
+
+
+def unfinished() -> ModelFailed:
+    """A model that stops without having said that its reply is whole: what there is of it is not an answer."""
+    return ModelFailed("provider_cut", "The model's reply stopped without an end.", retryable=True)
 
 
 def plain(messages: Sequence[Message]) -> list[dict[str, str]]:

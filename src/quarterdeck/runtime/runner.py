@@ -26,7 +26,7 @@ from quarterdeck.events.run import (
     ToolStarted,
 )
 from quarterdeck.events.talk import MessageAdded
-from quarterdeck.kernel.errors import ToolFailed
+from quarterdeck.kernel.errors import Problem, ToolFailed
 from quarterdeck.kernel.ids import ConversationId, StreamName, conversation_stream
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.log.entries import Claim, Entry
@@ -95,7 +95,6 @@ class Runner:
     # Deeds
 
     async def _carry_out(self, intent: CallModel | RunTools | Retry | Finish, state: RunState) -> None:
-        self._interrupted.clear()
         match intent:
             case CallModel():
                 await self._call(intent, state)
@@ -114,10 +113,10 @@ class Runner:
         assert state.requested is not None
         self._measured = Measured()
         native = state.requested.loop == "native"
-        deed = self._caller.carry_out(call, self._spout(), self._measured, native=native)
-        ended = await self._unless_interrupted(deed)
+        spout = self._spout()
+        ended = await self._unless_interrupted(self._caller.carry_out(call, spout, self._measured, native=native))
         if ended is not None:
-            await self._append(ended)
+            await self._append(ended, behind=spout)
 
     async def _unless_interrupted(self, deed: Coroutine[Any, Any, Event]) -> Event | None:
         """The event a deed came to, or None if it was broken off. Text that came before is in the log all the same."""
@@ -148,6 +147,10 @@ class Runner:
             return ToolFinished(call.id, call.name, ok=True, result=await self._crew.toolbox.use(call))
         except ToolFailed as why:
             return ToolFinished(call.id, call.name, ok=False, result=str(why))
+        except Problem:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever a tool's code does, the model gets to hear of it
+            return ToolFinished(call.id, call.name, ok=False, result=f"{type(error).__name__}: {error}")
 
     async def _pause(self, seconds: float) -> None:
         if not seconds:
@@ -168,18 +171,19 @@ class Runner:
     # The log
 
     async def _level(self) -> RunState:
+        self._interrupted.clear()  # before looking, so that what is appended while we look still interrupts
         state = await self._fold.catch_up()
         if self._overdue and not state.overdue and state.outcome is None:
             await self._append(DeadlinePassed())
             state = await self._fold.catch_up()
         return state
 
-    async def _append(self, *events: Event, also: Entry | None = None) -> None:
+    async def _append(self, *events: Event, also: Entry | None = None, behind: Spout | None = None) -> None:
         """Append to the run under this runner's claim; the first append makes the claim."""
         claim, self._claim = self._claim, None
         if claim is not None:
             events = (self._claimed(), *events)
-        entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, claim=claim)
+        entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, claim=claim, behind=behind)
         await self._crew.log.append(entry, *([also] if also else []))
 
     def _claimed(self) -> RunClaimed:
