@@ -35,6 +35,8 @@ from quarterdeck.testing.scripted import ScriptedModel
 from quarterdeck.views.tables import TABLES, VIEWS
 
 LOOK_AGAIN_S = 5.0
+# Workers of one process share it: a run that goes from one of them to another did not crash.
+PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
 
 class DefaultModels:
@@ -135,7 +137,7 @@ class LocalHouse:
     async def _furnished(self) -> _Floor:
         try:
             ground = self.ground()
-            crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{os.getpid()}-{uuid.uuid4().hex[:8]}")
+            crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{PROCESS}.{uuid.uuid4().hex[:8]}")
             supervisor = Supervisor(crew)
             await supervisor.open()
         except BaseException:

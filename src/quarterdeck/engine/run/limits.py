@@ -8,7 +8,7 @@ MAX_CRASHES = 3
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 LONGEST_ASKED_S = 300.0
-BLAMELESS = frozenset({"crashed", "server_stopped"})
+BLAMELESS = frozenset({"crashed", "interrupted", "server_stopped"})
 
 
 def delay_after(failures: int, asked: float | None) -> float:

@@ -38,7 +38,7 @@ class RunState:
     head: int = 0
     requested: ev.RunRequested | None = None
     epoch: int = 0
-    held: bool = False
+    holder: str | None = None
     crashes: int = 0
     stage: ev.Stage | None = None
     attempts: int = 0
@@ -68,16 +68,14 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
     match event:
         case ev.RunRequested():
             return replace(state, requested=event)
-        case ev.RunClaimed(_, epoch):
-            crashed = _interrupted(state, "crashed", "the server stopped in the middle") if state.held else state
-            return replace(crashed, epoch=epoch, held=True, crashes=state.crashes + state.held)
+        case ev.RunClaimed(worker, epoch):
+            return replace(_taken_over(state, worker), epoch=epoch, holder=worker)
         case ev.RunReleased():
-            return replace(_interrupted(state, "server_stopped", "the server was shut down"), held=False)
+            return replace(_interrupted(state, "server_stopped", "the server was shut down"), holder=None)
         case ev.StageChanged(stage):
             return replace(state, stage=stage)
         case ev.AttemptStarted(attempt, role):
-            begun = Open(attempt, role, state.head)
-            return replace(state, open=begun, broken=None, attempts=attempt, content="", reasoning="")
+            return _begun(state, Open(attempt, role, state.head))
         case ev.ContentStreamed(_, texts):
             return replace(state, content=state.content + "".join(texts))
         case ev.ReasoningStreamed(_, texts):
@@ -101,6 +99,24 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
             return replace(state, outcome=outcome, open=None)
         case _:
             return state
+
+
+def _begun(state: RunState, begun: Open) -> RunState:
+    """Tries are counted role by role; and once the answer has begun, planning is over, well or not."""
+    failures = state.failures if state.broken is not None and state.broken.role == begun.role else 0
+    planned = state.planned or begun.role == "thinker"
+    begins = replace(state, open=begun, broken=None, attempts=begun.attempt, content="", reasoning="")
+    return replace(begins, failures=failures, planned=planned)
+
+
+def _taken_over(state: RunState, worker: str) -> RunState:
+    """Claimed from a worker that did not let go. Only where its whole process is gone does that count as a crash:
+    a worker's name is that of its process, a dot, and its own."""
+    if state.holder is None:
+        return state
+    if worker.partition(".")[0] == state.holder.partition(".")[0]:
+        return _interrupted(state, "interrupted", "the run had to rest")
+    return replace(_interrupted(state, "crashed", "the server stopped in the middle"), crashes=state.crashes + 1)
 
 
 def _interrupted(state: RunState, code: str, detail: str) -> RunState:
