@@ -43,7 +43,7 @@ def serve(asked: argparse.Namespace) -> int:
     house.ground()
     port = listener.getsockname()[1]
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
-    running = server(app_of(house), house.drain)
+    running = server(app_of(house), house.drain, house.hurry)
     print(f"Quarterdeck {__version__} is at http://{host}:{port}  (Ctrl-C stops it)", flush=True)
     uvloop.run(running.serve([listener]))
     return 0 if running.started else 1

@@ -146,6 +146,10 @@ class Log:
     def alive(self, worker: str) -> bool:
         return self._leases.get(worker, 0.0) > self._clock.steady()
 
+    def workers(self) -> frozenset[str]:
+        """Those that live."""
+        return frozenset(filter(self.alive, tuple(self._leases)))
+
     # Care
 
     async def backup(self, path: str) -> None:

@@ -38,6 +38,8 @@ from quarterdeck.runtime.call import Caller, Measured
 from quarterdeck.runtime.history import history
 from quarterdeck.runtime.roles import Models
 
+SORRY = "Something went wrong in the server itself; its log says what."
+
 
 @dataclass(frozen=True, slots=True)
 class Crew:
@@ -69,8 +71,7 @@ class Runner:
         context = await self._context(state)
         if isinstance(decide(state, context), Rest):
             return
-        self._claim = Claim(self._crew.worker, state.epoch + 1)
-        self._epoch = self._claim.epoch
+        self._take(state)
         deadline = self._watch_deadline(state, await self._requested_at())
         state = evolve(state, self._claimed())
         try:
@@ -91,6 +92,20 @@ class Runner:
         """Let go in good order, so that whoever takes the run up next does not count a crash."""
         if self._claim is None and self._epoch:
             await self._append(RunReleased(self._crew.worker, self._epoch))
+
+    async def give_up(self) -> None:
+        """End a run that our own code failed at: a clear end is better than a run that never moves again."""
+        state = self._fold.state
+        if state.requested is None or state.outcome is not None:
+            return
+        if not self._epoch:
+            self._take(state)
+        await self._finish(Finish("failed", state.content, "internal", SORRY), state)
+
+    def _take(self, state: RunState) -> None:
+        """Mean to claim; the first append does it."""
+        self._epoch = state.epoch + 1
+        self._claim = Claim(self._crew.worker, self._epoch)
 
     # Deeds
 

@@ -25,12 +25,13 @@ logger = logging.getLogger("quarterdeck.runtime")
 class Supervisor:
     """Belongs to one event loop and claims as one worker."""
 
-    def __init__(self, crew: Crew, at_once: int = AT_ONCE) -> None:
-        self._crew, self._at_once = crew, at_once
+    def __init__(self, crew: Crew, at_once: int = AT_ONCE, beat_s: float = BEAT_S, again_s: float = AGAIN_S) -> None:
+        self._crew, self._at_once, self._beat_s, self._again_s = crew, at_once, beat_s, again_s
         self._running: dict[StreamName, tuple[Runner, asyncio.Task[None]]] = {}
         self._queue: deque[StreamName] = deque()
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
+        self._hurried = asyncio.Event()
         self._pulse: asyncio.Task[None] | None = None
 
     @property
@@ -64,17 +65,21 @@ class Supervisor:
                 self._nudge(name)
 
     def _nudge(self, name: StreamName) -> None:
+        """One that still waits for its turn is told at once as well, even where that makes one too many."""
         running = self._running.get(name)
         if running is None:
-            self._start(name)
+            self._begin(name)
         else:
             running[0].interrupt()
 
     def _start(self, name: StreamName) -> None:
-        if self._draining or name in self._running:
-            return
-        if len(self._running) >= self._at_once:
+        if len(self._running) < self._at_once or name in self._running:
+            self._begin(name)
+        elif not self._draining:
             self._queue.append(name)
+
+    def _begin(self, name: StreamName) -> None:
+        if self._draining or name in self._running:
             return
         runner = Runner(self._crew, name)
         task = asyncio.create_task(self._drive(runner, name))
@@ -90,7 +95,9 @@ class Supervisor:
             logger.warning("%s rests for a while: %s", name, problem.detail)
             again = problem.code != "storage_broken"
         except Exception:
-            logger.exception("%s was given up by its runner; it is taken up again with the next start", name)
+            logger.exception("%s was given up by its runner", name)
+            with contextlib.suppress(Problem):
+                await runner.give_up()
         finally:
             self._running.pop(name, None)
             self._next()
@@ -102,7 +109,7 @@ class Supervisor:
             self._timers.discard(handle)
             self._start(name)
 
-        handle = asyncio.get_running_loop().call_later(AGAIN_S, due)
+        handle = asyncio.get_running_loop().call_later(self._again_s, due)
         self._timers.add(handle)
 
     def _next(self) -> None:
@@ -110,21 +117,42 @@ class Supervisor:
             self._start(self._queue.popleft())
 
     async def _beat(self) -> None:
+        """Say that we live; and where another worker no longer does, see to what it left behind."""
+        known = self._crew.log.workers()
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(self._beat_s)
             self._crew.log.beat(self.worker)
+            living = self._crew.log.workers()
+            if known - living:
+                with contextlib.suppress(Problem):
+                    await self.take_up()
+            known = living
+
+    def hurry(self) -> None:
+        """End the grace of a drain, now or to come."""
+        self._hurried.set()
 
     async def drain(self, grace_s: float) -> None:
         """Take nothing new, let what runs finish for a while, then let go of the rest in good order."""
         self._draining = True
-        tasks = [task for _, task in self._running.values()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=grace_s)
+        await self._all_done(grace_s)
         for runner, task in list(self._running.values()):
             task.cancel()
             await asyncio.wait([task])
             with contextlib.suppress(Problem):
                 await runner.release()
+
+    async def _all_done(self, grace_s: float) -> None:
+        """Or the grace is over, or somebody is in a hurry."""
+        if not self._running:
+            return
+        all_done = asyncio.wait([task for _, task in self._running.values()])
+        either = [asyncio.ensure_future(each) for each in (all_done, self._hurried.wait())]
+        try:
+            await asyncio.wait(either, timeout=grace_s, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in either:
+                each.cancel()
 
     async def close(self, grace_s: float = 0.0) -> None:
         for handle in self._timers:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from types import FrameType
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -18,13 +20,28 @@ LAST_WORDS_S = 5
 class Server(uvicorn.Server):
     """Drains before it closes: `before_shutdown` ends what is running and tells who is watching."""
 
-    def __init__(self, config: uvicorn.Config, before_shutdown: Callable[[], Awaitable[None]]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, before_shutdown: Callable[[], Awaitable[None]], hurry: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._before_shutdown = before_shutdown
+        self._before_shutdown, self._hurry = before_shutdown, hurry
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """A signal that was obeyed is not raised once more behind it, so that going in good order ends with 0."""
+        with super().capture_signals():
+            yield
+            self._captured_signals.clear()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Whoever asks a second time is in a hurry: nothing is waited for, and still let go in good order."""
+        if self.should_exit:
+            self._hurry()
+        else:
+            super().handle_exit(sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        if not self.force_exit:
-            await self._before_shutdown()
+        await self._before_shutdown()
         await super().shutdown(sockets)
 
 
@@ -45,7 +62,7 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server(app: ASGIApp, before_shutdown: Callable[[], Awaitable[None]]) -> Server:
+def server(app: ASGIApp, before_shutdown: Callable[[], Awaitable[None]], hurry: Callable[[], None]) -> Server:
     config = uvicorn.Config(
         app,
         http=Connection,
@@ -59,4 +76,4 @@ def server(app: ASGIApp, before_shutdown: Callable[[], Awaitable[None]]) -> Serv
         timeout_keep_alive=30,
         timeout_graceful_shutdown=LAST_WORDS_S,
     )
-    return Server(config, before_shutdown)
+    return Server(config, before_shutdown, hurry)
