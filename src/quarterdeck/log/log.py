@@ -14,9 +14,9 @@ from quarterdeck.log.committer import Append, Chore, Committer, View
 from quarterdeck.log.cursor import Cursor
 from quarterdeck.log.doorbell import Doorbell, Listener
 from quarterdeck.log.entries import Appended, Entry
-from quarterdeck.log.rows import broken_link
 from quarterdeck.log.spout import Spout
 from quarterdeck.log.tail import Tail
+from quarterdeck.log.verify import troubles
 from quarterdeck.ports import Clock, Once, Query, Row, Store, StreamState, Table
 
 TAIL_BYTES = 16 * 1024 * 1024
@@ -157,26 +157,7 @@ class Log:
 
     async def verify(self) -> list[str]:
         """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written."""
-        return await self._in_thread(self._verify)
-
-    def _verify(self) -> list[str]:
-        found = []
-        for state in self._store.streams():
-            trouble = self._trouble(state)
-            if trouble is not None:
-                found.append(f"{state.name.tenant}:{state.name}: {trouble}")
-        return found
-
-    def _trouble(self, state: StreamState) -> str | None:
-        after, chain = state.floor, state.floor_chain
-        while rows := self._store.rows(state, after, PAGE):
-            piece = StreamState(state.id, state.name, floor=after, floor_chain=chain)
-            if trouble := broken_link(piece, rows):
-                return trouble
-            after, chain = rows[-1].last, rows[-1].chain
-        if after < state.head:
-            return f"its last {state.head - after} places are missing"
-        return None
+        return await self._in_thread(troubles, self._store)
 
     async def close(self) -> None:
         """Commit what was submitted, then let go of the store. Nothing may be appended afterwards."""

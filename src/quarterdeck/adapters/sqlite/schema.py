@@ -21,21 +21,21 @@ CREATE TABLE row(
 CREATE UNIQUE INDEX row_place ON row(stream, first);
 CREATE TABLE mark(
   stream INTEGER NOT NULL, producer TEXT NOT NULL, epoch INTEGER NOT NULL, seq INTEGER NOT NULL,
-  first INTEGER NOT NULL, PRIMARY KEY(stream, producer)) WITHOUT ROWID;
+  first INTEGER NOT NULL, last INTEGER NOT NULL, PRIMARY KEY(stream, producer)) WITHOUT ROWID;
 CREATE TABLE once(key TEXT PRIMARY KEY, digest BLOB NOT NULL, answer BLOB NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE snapshot(stream INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
 
 STREAM = "SELECT id, tenant, kind, key, epoch, owner, closed, floor, floor_chain FROM stream"
 LAST = "SELECT last, chain FROM row WHERE stream = ? ORDER BY first DESC LIMIT 1"
-MARKS = "SELECT producer, epoch, seq, first FROM mark WHERE stream = ?"
+MARKS = "SELECT producer, epoch, seq, first, last FROM mark WHERE stream = ?"
 ROW = "first, last, at, kind, version, actor, cause, data, salt, chain"
 # The first row may begin before the place asked for, so the search starts at the last beginning not behind it.
 ROWS = f"""SELECT {ROW} FROM row WHERE stream = ?1 AND last > ?2 AND first >=
   coalesce((SELECT max(first) FROM row WHERE stream = ?1 AND first <= ?2 + 1), 0) ORDER BY first LIMIT ?3"""
 NEW_STREAM = "INSERT INTO stream(id, tenant, kind, key, epoch, owner, closed) VALUES(?,?,?,?,?,?,?)"
 MOVE_STREAM = "UPDATE stream SET epoch = ?, owner = ?, closed = ? WHERE id = ?"
-MARK = "INSERT OR REPLACE INTO mark(stream, producer, epoch, seq, first) VALUES(?,?,?,?,?)"
+MARK = "INSERT OR REPLACE INTO mark(stream, producer, epoch, seq, first, last) VALUES(?,?,?,?,?,?)"
 ONCE = "INSERT OR REPLACE INTO once(key, digest, answer, at) VALUES(?,?,?,?)"
 
 _PLACE = "(?,?,?,?,?,?,?,?,?,?,?)"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import apsw
 
 from quarterdeck.adapters.sqlite import schema
+from quarterdeck.adapters.sqlite.backup import backup, copy_into
 from quarterdeck.adapters.sqlite.folder import FolderLock
 from quarterdeck.kernel.errors import StorageBroken, StorageFull, Unavailable
 from quarterdeck.kernel.ids import StreamName, TenantId
@@ -113,7 +113,7 @@ class SqliteStore:
         if not fresh:
             self._writer.execute(schema.MOVE_STREAM, (state.epoch, state.owner, state.closed, state.id))
         for producer, mark in state.marks.items():
-            self._writer.execute(schema.MARK, (state.id, producer, mark.epoch, mark.seq, mark.first))
+            self._writer.execute(schema.MARK, (state.id, producer, mark.epoch, mark.seq, mark.first, mark.last))
 
     def _insert_rows(self, rows: Sequence[tuple[StreamState, Row]], *, whole: bool) -> None:
         """As few statements as possible. `whole`: outside a transaction, so a second statement opens one."""
@@ -208,17 +208,10 @@ class SqliteStore:
 
     def backup(self, path: str) -> None:
         """A copy made within one read transaction: whole, consistent, and synced before it is called done."""
-        target = Path(path)
-        if target.exists():
-            raise Unavailable(f"{target} is there already; name a file that is not.", code="backup_exists")
-        try:
-            self._reader().execute("VACUUM INTO ?", (str(target),))
-        except apsw.Error as error:
-            raise _translated(error, target) from None
-        target.chmod(0o600)
-        descriptor = os.open(target, os.O_RDONLY)
-        os.fsync(descriptor)
-        os.close(descriptor)
+        if self._vfs is not None:
+            copy_into(self._writer, Path(path))
+        else:
+            backup(self._path, Path(path))
 
     def close(self) -> None:
         with self._readers_lock:
