@@ -99,11 +99,12 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How far a producer has come in a stream: (epoch, seq) of its last append, and where that append began."""
+    """How far a producer has come in a stream: (epoch, seq) of its last append, and the places that append took."""
 
     epoch: int
     seq: int
     first: int
+    last: int
 
 
 @dataclass(frozen=True, slots=True)

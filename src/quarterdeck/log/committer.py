@@ -105,6 +105,8 @@ class Committer:
     def pour(self, spout: Spout, kind: DeltaKind, attempt: int, texts: list[str]) -> None:
         """Queue deltas, together with those of the same attempt that still wait."""
         with self._lock:
+            if self._closing:
+                raise StorageBroken("The log is closed.", code="log_closed")
             latest = self._latest.get(spout.name)
             if isinstance(latest, Pour) and latest.spout is spout and latest.kind == kind and latest.attempt == attempt:
                 latest.texts += texts
@@ -122,7 +124,12 @@ class Committer:
 
     def trimmed(self, name: StreamName, last_gone: Row, snapshot: bytes) -> StreamState:
         """Raise a stream's floor; only called by a chore, on the thread."""
-        state = replace(self._known(Batch(), name), floor=last_gone.last, floor_chain=last_gone.chain)
+        if self.broken is not None:
+            raise self.broken
+        known = self._known(Batch(), name)
+        if last_gone.last <= known.floor:  # somebody else trimmed more in the meantime
+            return known
+        state = replace(known, floor=last_gone.last, floor_chain=last_gone.chain)
         self._store.trim(state, snapshot)
         self._states[name] = state
         self._tail.forget(name)
@@ -169,7 +176,7 @@ class Committer:
                 self._pour(work, job, at, salts)
             elif isinstance(job, Append):
                 self._append(work, job, at, salts)
-        if work.rows:
+        if work.rows or work.batch.onces:
             self._write(work)
         return work
 
@@ -210,6 +217,7 @@ class Committer:
             before = admit(self._known(work.batch, spout.name), entry, self._alive)
             after, rows = placed(before, entry, at, salts)
         except Problem as error:
+            spout.error = error  # at once, for what stands behind it in this very commit
             work.pours.append((job, error))
             return
         self._adopt(work, before, after, rows)
@@ -223,7 +231,7 @@ class Committer:
             return
         for before, after, rows in steps:
             self._adopt(work, before, after, rows)
-        if steps and job.once is not None:
+        if answer.answer is None and job.once is not None:
             work.batch.onces.append((job.once, at))
         work.answers.append((job, answer))
 
@@ -241,7 +249,7 @@ class Committer:
                 raise entry.behind.error
             known_state = pending.get(entry.stream) or self._known(batch, entry.stream)
             if entry.producer is not None and (mark := repeated(known_state, entry.producer)) is not None:
-                places.append((mark.first, known_state.head))
+                places.append((mark.first, mark.last))
                 continue
             before = admit(known_state, entry, self._alive)
             after, rows = placed(before, entry, at, salts)

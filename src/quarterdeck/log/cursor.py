@@ -9,7 +9,7 @@ from typing import Protocol
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.rows import cut
-from quarterdeck.ports import Row
+from quarterdeck.ports import Row, StreamState
 
 
 class Gap(Exception):
@@ -26,6 +26,8 @@ class Source(Protocol):
     def recent(self, name: StreamName, after: int) -> list[Row] | None: ...
 
     async def read(self, name: StreamName, after: int = 0, limit: int = ...) -> list[Row]: ...
+
+    async def look(self, name: StreamName) -> StreamState | None: ...
 
 
 class Cursor:
@@ -67,7 +69,7 @@ class Cursor:
         """What is there now."""
         found = self._source.recent(self.name, self.seq)
         if found is None:
-            found = await self._source.read(self.name, self.seq)
+            found = await self._source.read(self.name, self.seq) or await self._nothing()
         if not found:
             return ()
         found[0] = cut(found[0], self.seq)
@@ -78,6 +80,13 @@ class Cursor:
                 raise AssertionError(f"{self.name} steps from {self.seq} to {row.first}")
             self.seq = row.last
         return found
+
+    async def _nothing(self) -> list[Row]:
+        """The store has nothing behind this place: it is the head, unless all that came after it was trimmed."""
+        state = await self._source.look(self.name)
+        if state is not None and state.floor > self.seq:
+            raise Gap(self.seq + 1, state.floor)
+        return []
 
     def nudge(self) -> None:
         """Make `rows` return, with nothing if there is nothing."""

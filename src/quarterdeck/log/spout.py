@@ -16,7 +16,7 @@ class Pour:
     __slots__ = ("attempt", "kind", "spout", "texts")
 
     def __init__(self, spout: Spout, kind: DeltaKind, attempt: int, texts: list[str]) -> None:
-        self.spout, self.kind, self.attempt, self.texts = spout, kind, attempt, texts
+        self.spout, self.kind, self.attempt, self.texts = spout, kind, attempt, list(texts)
 
 
 class Sink(Protocol):
@@ -26,21 +26,28 @@ class Sink(Protocol):
 class Spout:
     """One writer's way of pouring deltas into one stream under one claim."""
 
-    __slots__ = ("_loop", "_sink", "_waiter", "actor", "cause", "error", "fence", "name", "waiting")
+    __slots__ = ("_loop", "_poured", "_settled", "_sink", "_waiter", "actor", "cause", "error", "fence", "name")
 
     def __init__(self, sink: Sink, name: StreamName, *, fence: int, actor: str, cause: str | None) -> None:
         self._sink, self.name, self.fence, self.actor, self.cause = sink, name, fence, actor, cause
         self._loop = asyncio.get_running_loop()
         self._waiter: asyncio.Future[None] | None = None
-        self.waiting = 0
+        self._poured = 0  # counted on the loop alone
+        self._settled = 0  # counted by the committing thread alone
         self.error: Exception | None = None
 
     def pour(self, kind: DeltaKind, attempt: int, texts: list[str]) -> None:
         """Queue deltas. Raises what befell earlier ones: a fence, a full disk."""
         if self.error is not None:
             raise self.error
-        self.waiting += len(texts)
-        self._sink.pour(self, kind, attempt, texts)
+        if texts:
+            self._sink.pour(self, kind, attempt, texts)
+            self._poured += len(texts)
+
+    @property
+    def waiting(self) -> int:
+        """How many deltas are uncommitted."""
+        return self._poured - self._settled
 
     async def below(self, limit: int) -> None:
         """Wait until no more than `limit` deltas are uncommitted."""
@@ -54,7 +61,7 @@ class Spout:
 
     def settled(self, count: int, error: Exception | None) -> bool:
         """Told by the committing thread; True if somebody waits for it."""
-        self.waiting -= count
+        self._settled += count
         self.error = self.error or error
         return self._waiter is not None
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 from pathlib import Path
 
 from quarterdeck.kernel.errors import Unavailable
 
+_OCTAL = re.compile(r"\\([0-7]{3})")  # how the system writes blanks in paths
 # File systems whose locks or syncs cannot be relied on for a write-ahead log.
 REMOTE = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "fuse.sshfs", "fuse.s3fs"}
@@ -22,7 +24,13 @@ class FolderLock:
         _make(folder)
         refuse_remote(folder)
         self._path = database.with_name(database.name + ".lock")
-        self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise Unavailable(
+                f"{self._path} cannot be opened: {error.strerror}. Choose another folder with --data-dir.",
+                code="data_folder_unusable",
+            ) from None
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -37,7 +45,9 @@ class FolderLock:
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        os.close(self._file)
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
 
 
 def _make(folder: Path) -> None:
@@ -69,9 +79,11 @@ def file_system(folder: Path, mounts: Path = Path("/proc/self/mountinfo")) -> st
     if not mounts.exists():
         return ""
     here, best, kind = folder.resolve(), -1, ""
-    for line in mounts.read_text().splitlines():
+    for line in mounts.read_text("utf-8", "surrogateescape").split("\n"):
         left, _, right = line.partition(" - ")
-        point = Path(left.split()[4].encode().decode("unicode_escape"))
+        if not right:
+            continue
+        point = Path(_OCTAL.sub(lambda found: chr(int(found[1], 8)), left.split()[4]))
         if here.is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), right.split()[0]
     return kind
