@@ -119,6 +119,26 @@ async def test_an_empty_account_is_not_a_reason_to_try_again(
         assert (failure.code, failure.retryable) == ("provider_out_of_money", False)
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("correct horse", "no: correct horse"),
+        ("k", "no: sk-proj-abcdefgh12345678"),
+        ("k", "no: Authorization: Bearer abc.def"),
+        ("k", "no: api_key=abcdefgh"),
+        ("k", "no: " + "0123456789abcdef" * 4),
+    ],
+)
+async def test_nothing_that_may_be_a_key_is_quoted(key: str, said: str, http: Http) -> None:
+    async with Upstream(Answer(said.encode(), 400, kind="text/plain")) as upstream:
+        model = OpenAIChat(model="m", base_url=upstream.base_url, api_key=key, http=http)
+        failure = (await hear(model)).failure
+        assert failure is not None
+        assert "It said: no: " in failure.detail
+        assert "[redacted]" in failure.detail
+        assert said.rsplit(maxsplit=1)[-1] not in failure.detail
+
+
 @in_both_dialects
 async def test_a_wrong_key_names_the_setting(make: Make, http: Http, patience: Patience) -> None:
     async with Upstream(FAULTS["status-401"]) as upstream:
@@ -158,15 +178,28 @@ async def test_a_keep_alive_keeps_the_line_but_not_our_patience(http: Http) -> N
 
 
 async def test_time_that_the_listener_takes_is_not_the_providers(http: Http) -> None:
-    patience = Patience(silence_s=0.02, meaning_s=0.02)
-    body = openai_stream(Told())
-    async with Upstream(Answer(body, packet=len(body) // 2)) as upstream, asyncio.timeout(BOUND_S):
-        events = openai(upstream.url, http, patience).stream(asking())
+    """The provider sends nothing while nobody reads, be it for longer than it is given, and then goes on."""
+    goes_on = asyncio.Event()
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n" + UNFINISHED)
+        await goes_on.wait()
+        await say_and_go(openai_stream(Told()), reader, writer)
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server, asyncio.timeout(BOUND_S):
+        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        events = openai(url, http, Patience(silence_s=0.1, meaning_s=0.1)).stream(asking())
         assert isinstance(await anext(events), Burst)
-        taken = asyncio.Event()
-        asyncio.get_running_loop().call_later(0.08, taken.set)  # four times what the provider is given
-        await taken.wait()
+        asyncio.get_running_loop().call_later(0.25, goes_on.set)
+        await goes_on.wait()
         assert (await follow(events)).ended
+
+
+async def test_a_long_reply_may_take_its_time_as_long_as_it_goes_on(http: Http) -> None:
+    body = openai_stream(Told(texts=["x"] * 40))
+    async with Upstream(Answer(body, packet=len(body) // 40, pace_s=0.01)) as upstream:
+        assert (await hear(openai(upstream.url, http, Patience(meaning_s=0.2)))).ended
 
 
 @in_both_dialects

@@ -166,13 +166,14 @@ def test_kinds_keep_their_order_and_neighbours_stay_together() -> None:
         {"content": ""},
         {"content": "c"},
         {"reasoning": "d", "content": "e"},
+        {"content": "f"},
     ]
     bursts = ChatReply(ENDPOINT).take(SseDecoder().feed(b"".join(map(chunk, deltas))))
     assert [(burst.kind, burst.texts) for burst in bursts] == [
         ("reasoning", ["a"]),
         ("content", ["b", "c"]),
         ("reasoning", ["d"]),
-        ("content", ["e"]),
+        ("content", ["e", "f"]),
     ]
 
 
