@@ -13,6 +13,7 @@ from quarterdeck.kernel.errors import Invalid
 DATABASE = "quarterdeck.db"
 DEADLINE_S = 1800.0
 DRAIN_S = 10.0
+MODEL_PATIENCE_S = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class Settings:
     deadline_s: float = DEADLINE_S
     drain_s: float = DRAIN_S
     keep_days: float | None = None
+    model_patience_s: float = MODEL_PATIENCE_S
 
 
 NAMES = {
@@ -42,6 +44,8 @@ NAMES = {
     "ANTHROPIC_BASE_URL": "its address, if it is not Anthropic's own",
     "QUARTERDECK_DEADLINE_S": f"seconds after which a run gives up; {DEADLINE_S:.0f} by default",
     "QUARTERDECK_DRAIN_S": f"seconds that runs are given to finish at a shutdown; {DRAIN_S:.0f} by default",
+    "QUARTERDECK_MODEL_PATIENCE_S": "seconds of a model's silence after which it is asked again; "
+    f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -62,6 +66,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _seconds(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
         _seconds(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
         _seconds(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
+        _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
     )
 
 

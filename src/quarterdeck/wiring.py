@@ -15,6 +15,7 @@ from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
+from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_tools import NoTools
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
@@ -45,7 +46,12 @@ class DefaultModels:
     def __init__(self, settings: Settings) -> None:
         self._http, self._clock = Http(), SystemClock()
         self._settings = ModelSettings(
-            settings.model, settings.openai_key, settings.openai_base, settings.anthropic_key, settings.anthropic_base
+            settings.model,
+            settings.openai_key,
+            settings.openai_base,
+            settings.anthropic_key,
+            settings.anthropic_base,
+            Patience.of(settings.model_patience_s),
         )
         self._found: Found | None = None
         self._looked_at = 0.0

@@ -15,6 +15,7 @@ from quarterdeck.adapters.models.endpoint import Endpoint
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.openai_chat import OPENAI, OPENAI_HOST, OPENAI_LABELS, OpenAIChat
 from quarterdeck.adapters.models.probes import LOOPBACK, Place
+from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.ports import Model, Traits
 
@@ -37,6 +38,7 @@ class ModelSettings:
     openai_base: str | None = None
     anthropic_key: str | None = field(default=None, repr=False)
     anthropic_base: str | None = None
+    patience: Patience = field(default_factory=Patience)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ async def find(
         return Found(_anthropic(ANTHROPIC_DEFAULT, settings, http), source)
     running = await probes.first_running(loopback, http)
     if running is not None:
-        model = probes.model_at(running, http)
+        model = probes.model_at(running, http, settings.patience)
         return Found(model, f"{model.name}, which runs on this machine at {running.place.base_url}.")
     reason = local.available() if embedded else "it is switched off"
     if reason is None:
@@ -96,7 +98,7 @@ def _named(
         raise ValueError("it must read provider/model.")
     place = next((place for place in LOOPBACK if place.provider == provider), None)
     if place is not None:
-        return probes.model_at(probes.Running(place, name), http)
+        return probes.model_at(probes.Running(place, name), http, settings.patience)
     if provider == "openai":
         if not settings.openai_key and not settings.openai_base:
             raise ValueError("OPENAI_API_KEY is not set.")
@@ -139,10 +141,12 @@ def openai(name: str, settings: ModelSettings, http: Http) -> OpenAIChat:
         base_url=settings.openai_base or OPENAI,
         api_key=settings.openai_key,
         http=http,
+        patience=settings.patience,
         traits=Traits(tools=True, schema=True, reasoning=bool(REASONS.search(name))),
     )
 
 
 def _anthropic(name: str, settings: ModelSettings, http: Http) -> AnthropicMessages:
     base = settings.anthropic_base or ANTHROPIC
-    return AnthropicMessages(model=name, base_url=base, api_key=settings.anthropic_key, http=http)
+    key, patience = settings.anthropic_key, settings.patience
+    return AnthropicMessages(model=name, base_url=base, api_key=key, http=http, patience=patience)

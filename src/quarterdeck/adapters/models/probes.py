@@ -12,6 +12,7 @@ from quarterdeck.adapters.models.calls import BROKEN
 from quarterdeck.adapters.models.endpoint import Labels
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.openai_chat import OpenAIChat
+from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.ports import Traits
 
 NEARBY_S = 0.3
@@ -66,7 +67,7 @@ async def first_model(place: Place, http: Http, *, patience_s: float = NEARBY_S)
     return next((name for name in names if isinstance(name, str) and _for_chat(name)), None)
 
 
-def model_at(running: Running, http: Http) -> OpenAIChat:
+def model_at(running: Running, http: Http, patience: Patience | None = None) -> OpenAIChat:
     place = running.place
     labels = Labels(place.provider, "its settings", "its address")
     return OpenAIChat(
@@ -74,6 +75,7 @@ def model_at(running: Running, http: Http) -> OpenAIChat:
         base_url=place.base_url,
         api_key=place.api_key,
         http=http,
+        patience=patience,
         traits=running.traits,
         labels=labels,
     )

@@ -19,6 +19,11 @@ class Patience:
     silence_s: float = 60.0
     meaning_s: float = 120.0
 
+    @classmethod
+    def of(cls, seconds: float) -> Patience:
+        """All of them from one figure: how long a silence may be."""
+        return cls(min(cls().connect_s, seconds), seconds, seconds, 2 * seconds)
+
 
 class Watch:
     """Interrupts a read that waits too long.
