@@ -31,6 +31,8 @@ class Settings:
     drain_s: float = DRAIN_S
     keep_days: float | None = None
     model_patience_s: float = MODEL_PATIENCE_S
+    url: str | None = None
+    no_color: bool = False
 
 
 NAMES = {
@@ -46,6 +48,8 @@ NAMES = {
     "QUARTERDECK_DRAIN_S": f"seconds that runs are given to finish at a shutdown; {DRAIN_S:.0f} by default",
     "QUARTERDECK_MODEL_PATIENCE_S": "seconds of a model's silence after which it is asked again; "
     f"{MODEL_PATIENCE_S:.0f} by default",
+    "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
+    "NO_COLOR": "anything: the commands print no colours",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -67,6 +71,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _seconds(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
         _seconds(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
         _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
+        env.get("QUARTERDECK_URL") or None,
+        bool(env.get("NO_COLOR")),
     )
 
 

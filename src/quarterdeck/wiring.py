@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import threading
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from fastapi import FastAPI
 
@@ -15,15 +17,20 @@ from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
+from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_tools import NoTools
+from quarterdeck.adapters.sqlite.backup import backup
+from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
+from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.events.run import Role
-from quarterdeck.kernel.errors import ModelFailed
+from quarterdeck.kernel.errors import Invalid, ModelFailed, NotFound
 from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
+from quarterdeck.log.verify import troubles
 from quarterdeck.ports import Model, Store
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.runner import Crew
@@ -36,6 +43,7 @@ from quarterdeck.testing.scripted import ScriptedModel
 from quarterdeck.views.tables import TABLES, VIEWS
 
 LOOK_AGAIN_S = 5.0
+logger = logging.getLogger("quarterdeck.wiring")
 # Workers of one process share it: a run that goes from one of them to another did not crash.
 PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
@@ -70,6 +78,14 @@ class DefaultModels:
         if found.model is None:
             raise ModelFailed("no_model", f"{found.source} {found.advice}".strip(), retryable=False)
         return found.model
+
+    async def preload(self) -> None:
+        model = (await self.found()).model
+        if isinstance(model, LocalModel):
+            try:
+                await model.preload()
+            except (ModelFailed, OSError, RuntimeError, ValueError) as error:
+                logger.warning("the embedded model did not load: %s", error)
 
     async def aclose(self) -> None:
         if self._found is not None and self._found.model is not None:
@@ -120,6 +136,13 @@ class LocalHouse:
 
     async def open(self) -> None:
         await self.enter()
+
+    async def about(self) -> About:
+        return await (await self.enter()).about()
+
+    async def preload(self) -> None:
+        """Load the embedded model, if that is who answers, so that the first question need not wait for it."""
+        await self.ground().models.preload()
 
     async def enter(self) -> Station:
         loop = asyncio.get_running_loop()
@@ -208,3 +231,52 @@ def create_app(read: Callable[[], Settings] = read_settings) -> FastAPI:
 
 def app_of(house: LocalHouse) -> FastAPI:
     return server_app(house, __version__)
+
+
+# For the command line
+
+
+async def what_answers(settings: Settings) -> Found:
+    """Who would answer with these settings, and why; asks those who run on this machine."""
+    models = DefaultModels(settings)
+    try:
+        return await models.found()
+    finally:
+        await models.aclose()
+
+
+def embedded_is_missing() -> str | None:
+    """Why the embedded model cannot run here; None if it can."""
+    return available()
+
+
+def storage_facts(settings: Settings) -> StorageFacts:
+    return facts(settings.database)
+
+
+def back_up(settings: Settings, target: Path) -> None:
+    backup(_on_disk(settings), target)
+
+
+def restore_from(settings: Settings, copy: Path) -> Restored:
+    return restore(_on_disk(settings), copy)
+
+
+def verify(settings: Settings) -> list[str]:
+    """What is wrong with the log, a sentence each. Takes the data folder for itself meanwhile."""
+    database = _on_disk(settings)
+    if not database.is_file():
+        raise NotFound(f"There is no database at {database} yet.", code="no_database")
+    if damage := examine(database):
+        return damage
+    store = SqliteStore(database)
+    try:
+        return troubles(store)
+    finally:
+        store.close()
+
+
+def _on_disk(settings: Settings) -> Path:
+    if settings.storage == "memory":
+        raise Invalid("QUARTERDECK_STORAGE is `memory`: there is no database on a disk.", code="no_database")
+    return settings.database

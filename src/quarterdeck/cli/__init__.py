@@ -1,30 +1,108 @@
-"""The command `quarterdeck`."""
+"""The command `quarterdeck`: a table of commands, each in a module that is only loaded when it is asked for."""
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import importlib
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from quarterdeck import __version__
-from quarterdeck.cli import serve
 from quarterdeck.kernel.errors import Problem
+
+COMMANDS = {
+    "serve": ("quarterdeck.cli.serve", "start the server"),
+    "chat": ("quarterdeck.cli.chat", "talk to a model in the terminal"),
+    "runs": ("quarterdeck.cli.runs", "list, watch and stop runs"),
+    "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
+    "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
+    "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),
+    "restore": ("quarterdeck.cli.restore", "put a backup in the place of the database"),
+    "log": ("quarterdeck.cli.log", "check that the log is what was written"),
+}
+INTERRUPTED = 130
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, under the one name that people know."""
+
+    def error(self, message: str) -> NoReturn:
+        sentence = message[:1].upper() + message[1:]
+        print(f"quarterdeck: {sentence.rstrip('.')}. `{self.prog} --help` explains.", file=sys.stderr)
+        sys.exit(2)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(
-        prog="quarterdeck", description="An agent workplace you can watch, steer and trust."
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(guarded(lambda: run(words)))
+
+
+def run(words: Sequence[str]) -> int:
+    if not words or words[0] not in COMMANDS:
+        return _without_command(words)
+    place, help_line = COMMANDS[words[0]]
+    command = importlib.import_module(place)
+    parser = Parser(
+        prog=f"quarterdeck {words[0]}",
+        description=command.DESCRIPTION,
+        epilog=command.EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.set_defaults(help_line=help_line)
+    command.add(parser)
+    asked = parser.parse_args(words[1:])
+    status: int = asked.act(asked)
+    return status
+
+
+def _without_command(words: Sequence[str]) -> int:
+    listed = "\n".join(f"  {name:<10}{help_line}" for name, (_, help_line) in COMMANDS.items())
+    parser = Parser(
+        prog="quarterdeck",
+        usage="quarterdeck COMMAND …",
+        description="An agent workplace you can watch, steer and trust.",
+        epilog=f"commands:\n{listed}\n\nquarterdeck COMMAND --help tells more of each. To begin: quarterdeck serve",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--version", action="version", version=f"quarterdeck {__version__}")
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    for command in (serve,):
-        command.add(commands)
-    asked = parser.parse_args(arguments)
+    if words and not words[0].startswith("-"):
+        near = difflib.get_close_matches(words[0], COMMANDS, 1)
+        parser.error(f"there is no command {words[0]!r}{f'; did you mean {near[0]}?' if near else ''}")
+    parser.parse_args(words)
+    parser.print_help()
+    return 2
+
+
+def guarded(act: Callable[[], int]) -> int:
+    """The exit status of `act`; whatever goes wrong is one sentence on stderr."""
     try:
-        status = asked.act(asked)
+        status = act()
+        sys.stdout.flush()
     except Problem as problem:
-        print(f"quarterdeck: {problem.detail}", file=sys.stderr)
-        status = 1
+        return _told(problem.detail)
     except KeyboardInterrupt:
-        status = 130
-    sys.exit(status)
+        return INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has gone; a second complaint at exit would help nobody
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        where = f" {error.filename}:" if error.filename else ""
+        return _told(f"{where} {error.strerror or error}.".strip())
+    except Exception as error:  # noqa: BLE001 - a person at a terminal is told the place, not the whole stack
+        return _told(f"This is a mistake in Quarterdeck: {type(error).__name__}: {error} ({_place(error)}).")
+    return status
+
+
+def _told(sentence: str) -> int:
+    print(f"quarterdeck: {sentence}", file=sys.stderr)
+    return 1
+
+
+def _place(error: BaseException) -> str:
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "somewhere" if trace is None else f"{trace.tb_frame.f_code.co_filename}:{trace.tb_lineno}"

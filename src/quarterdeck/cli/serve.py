@@ -3,28 +3,43 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 import logging
 import os
-from pathlib import Path
-from typing import Any
+import sys
+import textwrap
 
 import uvloop
 
 from quarterdeck import __version__
+from quarterdeck.cli.options import PORT, add_data_dir, port, settings_of
 from quarterdeck.kernel.errors import NotAllowed
 from quarterdeck.server.serve import listen, server
 from quarterdeck.wiring import LocalHouse, app_of
 
-PORT = 8101
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+DESCRIPTION = """Start the server. It listens on this machine only and keeps everything in one folder.
+
+Ctrl-C (or SIGTERM) lets it finish what runs, for a few seconds; what is left goes on with the next start. A second
+Ctrl-C waits for nothing."""
+EXAMPLES = """examples:
+  quarterdeck serve
+  quarterdeck serve --port 9000 --data-dir ~/quarterdeck
+  OPENAI_API_KEY=… QUARTERDECK_MODEL=openai/gpt-4.1-mini quarterdeck serve"""
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser("serve", help="start the server", description=__doc__)
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument("--port", type=int, default=PORT, help="port to listen on (default: %(default)s)")
-    parser.add_argument("--data-dir", type=Path, help="folder of the database (or QUARTERDECK_DATA_DIR)")
-    parser.add_argument("--log-level", default="warning", choices=["debug", "info", "warning", "error"])
+def add(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (by default %(default)s)")
+    parser.add_argument(
+        "--port", type=port, default=PORT, help="port to listen on (by default %(default)s); 0 takes a free one"
+    )
+    add_data_dir(parser)
+    parser.add_argument(
+        "--log-level",
+        default="warning",
+        choices=["debug", "info", "warning", "error"],
+        help="how much is said on stderr (by default %(default)s)",
+    )
     parser.set_defaults(act=serve)
 
 
@@ -36,21 +51,44 @@ def serve(asked: argparse.Namespace) -> int:
             code="not_loopback",
         )
     logging.basicConfig(level=asked.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
-    use_data_dir(asked.data_dir)
+    settings = settings_of(asked)
     os.umask(0o077)
-    house = LocalHouse()
+    house = LocalHouse(lambda: settings)
     listener = listen("127.0.0.1" if asked.host == "localhost" else asked.host, asked.port)
     house.ground()
-    port = listener.getsockname()[1]
     host = f"[{asked.host}]" if ":" in asked.host else asked.host
-    running = server(app_of(house), house.drain, house.hurry)
-    print(f"Quarterdeck {__version__} is at http://{host}:{port}  (Ctrl-C stops it)", flush=True)
-    uvloop.run(running.serve([listener]))
+    url = f"http://{host}:{listener.getsockname()[1]}"
+
+    async def going() -> None:
+        print("Stopping: what runs may finish; Ctrl-C once more waits for nothing.", file=sys.stderr, flush=True)
+        await house.drain()
+
+    running = server(app_of(house), going, house.hurry)
+
+    async def served() -> None:
+        greeting = asyncio.ensure_future(_greet(house, url))
+        try:
+            await running.serve([listener])
+        finally:
+            greeting.cancel()
+            await asyncio.gather(greeting, return_exceptions=True)
+
+    uvloop.run(served())
     return 0 if running.started else 1
 
 
-def use_data_dir(folder: Path | None) -> None:
-    """A folder named on the command line goes before everything the environment says."""
-    if folder is not None:
-        os.environ["QUARTERDECK_DATA_DIR"] = str(folder)
-        os.environ.pop("DUCK_DB_PATH", None)
+async def _greet(house: LocalHouse, url: str) -> None:
+    """Where it is, at once; then who answers, which takes a look around; then the embedded model begins to load."""
+    print(f"Quarterdeck {__version__} is at {url}  (Ctrl-C stops it)", flush=True)
+    about = await house.about()
+    for name, text in (("model", f"{about.source} {about.advice}"), ("data", kept_where(about.storage))):
+        print(textwrap.fill(text, 100, initial_indent=f"  {name:<7}", subsequent_indent=" " * 9), flush=True)
+    print(
+        f'  try    quarterdeck chat{"" if url.endswith(f":{PORT}") else f" --url {url}"} "Hello! Who are you?"',
+        flush=True,
+    )
+    await house.preload()
+
+
+def kept_where(storage: str) -> str:
+    return "in memory; all is forgotten at the end" if storage == "memory" else storage

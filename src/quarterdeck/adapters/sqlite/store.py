@@ -34,7 +34,7 @@ class SqliteStore:
             self.epoch = self._settle()
         except apsw.Error as error:
             self._lock.release()
-            raise _translated(error, path) from None
+            raise _unopened(error, path) from None
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
@@ -256,6 +256,14 @@ def _statement(change: Change) -> tuple[str, list[Any]]:
         return schema.put(change.table, list(change.line)), list(change.line.values())
     values = [*change.values.values(), *(change.key[column] for column in change.table.key)]
     return schema.patch(change.table, list(change.values)), values
+
+
+def _unopened(error: apsw.Error, path: Path) -> Unavailable:
+    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
+        return StorageBroken(
+            f"{path} is damaged, or is no database: {error}. Put a backup in its place with `quarterdeck restore`."
+        )
+    return _translated(error, path)
 
 
 def _translated(error: apsw.Error, path: Path) -> Unavailable:
