@@ -40,6 +40,7 @@ class FolderLock:
                 f"Another Quarterdeck (process {holder}) is using {database}. Stop it, or choose another folder "
                 "with --data-dir or QUARTERDECK_DATA_DIR.",
                 code="data_folder_locked",
+                extra={"process": holder},
             ) from None
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, f"{os.getpid()}\n".encode(), 0)
