@@ -16,30 +16,35 @@ from quarterdeck.server.problems import invalid
 
 LIMIT = 1024 * 1024
 DEPTH = 32
+MEMBERS = 10_000
 SECONDS = 10.0
 _DIGITS = 64
-_STRINGS = re.compile(rb'"(?:[^"\\]|\\.)*"?', re.DOTALL)
-_JSON = re.compile(r"application/(?:[\w.-]+\+)?json(?:\s*;\s*charset=utf-8)?", re.IGNORECASE)
+_LARGEST = 2**63 - 1
+# Possessive, so that no string, however long or full of escapes, makes the expression remember its way.
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
+_NO_BRACKET = bytes(byte for byte in range(256) if byte not in b"[]{}")
+_JSON = re.compile(r"application/(?:[\w.-]+\+)?json(?:\s*;\s*charset=\"?utf-8\"?)?", re.IGNORECASE)
 
 T = TypeVar("T", bound=pydantic.BaseModel)
 
 
-def json_body(kind: type[T]) -> Callable[[Request], Awaitable[tuple[T, bytes]]]:
-    """A dependency: the body as `kind`, and the bytes it was made of."""
+def json_body(kind: type[T], *, optional: bool = False) -> Callable[[Request], Awaitable[tuple[T, bytes]]]:
+    """A dependency: the body as `kind`, and the bytes it was made of. An optional body may be left out."""
 
     async def read(request: Request) -> tuple[T, bytes]:
-        body = await read_bytes(request)
+        body = await read_bytes(request, optional=optional)
         try:
-            return kind.model_validate(loads(body)), body
+            return kind.model_validate(loads(body) if body or not optional else {}), body
         except pydantic.ValidationError as error:
             raise invalid(error.errors(include_url=False, include_input=False)) from None
 
     return read
 
 
-async def read_bytes(request: Request, limit: int = LIMIT) -> bytes:
-    if not _JSON.fullmatch(request.headers.get("content-type", "")):
-        raise Invalid("Send JSON, with `Content-Type: application/json`.", code="wrong_content_type")
+async def read_bytes(request: Request, limit: int = LIMIT, *, optional: bool = False) -> bytes:
+    json_said = _JSON.fullmatch(request.headers.get("content-type", "")) is not None
+    if not json_said and not optional:
+        raise _wrong_type()
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Invalid("Send the body as it is, without a Content-Encoding.", code="encoded_body")
     length = request.headers.get("content-length")
@@ -47,11 +52,18 @@ async def read_bytes(request: Request, limit: int = LIMIT) -> bytes:
         raise _too_large(limit)
     try:
         async with asyncio.timeout(SECONDS):
-            return await _gathered(request, limit)
+            body = await _gathered(request, limit)
     except TimeoutError:
         raise Invalid(f"The body did not arrive within {SECONDS:.0f} seconds.", code="slow_body") from None
     except ClientDisconnect:
         raise Invalid("The connection was closed within the body.", code="bad_request") from None
+    if body and not json_said:
+        raise _wrong_type()
+    return body
+
+
+def _wrong_type() -> Problem:
+    return Invalid("Send JSON, with `Content-Type: application/json`.", code="wrong_content_type")
 
 
 async def _gathered(request: Request, limit: int) -> bytes:
@@ -80,28 +92,43 @@ def loads(body: bytes) -> Any:
             parse_float=_float,
         )
         if b"\\u" in body:
-            json.dumps(value, ensure_ascii=False).encode("utf-8")
+            _check_texts(value)
     except UnicodeError:
         raise _bad("it is not valid UTF-8") from None
     except (ValueError, RecursionError) as error:
         raise _bad(str(error)) from None
-    if b"\\u0000" in body or b"\x00" in body:
-        raise _bad("it contains a NUL character")
     return value
 
 
 def _check_depth(body: bytes) -> None:
-    depth = 0
-    for byte in _STRINGS.sub(b"", body):
-        if byte in b"[{":
-            depth += 1
-            if depth > DEPTH:
-                raise _bad(f"it is nested deeper than {DEPTH}")
-        elif byte in b"]}":
-            depth -= 1
+    """Take the innermost pairs of brackets away, a level at a time: whatever is left in the end goes too deep."""
+    brackets = _STRINGS.sub(b"", body).translate(None, _NO_BRACKET)
+    for _ in range(DEPTH):
+        if not brackets:
+            return
+        brackets = brackets.replace(b"[]", b"").replace(b"{}", b"")
+    if brackets:
+        raise _bad(f"its brackets do not match, or it is nested deeper than {DEPTH}")
+
+
+def _check_texts(value: object) -> None:
+    """What only an escape can smuggle in: half a character, or none."""
+    waiting = [value]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, str):
+            one.encode()
+            if "\x00" in one:
+                raise ValueError("it contains a NUL character")
+        elif isinstance(one, list):
+            waiting += one
+        elif isinstance(one, dict):
+            waiting += [*one, *one.values()]
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(pairs) > MEMBERS:
+        raise ValueError(f"an object in it has more than {MEMBERS:,} members")
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands in it twice")
@@ -113,9 +140,9 @@ def _no_constant(name: str) -> float:
 
 
 def _int(text: str) -> int:
-    if len(text) > _DIGITS:
-        raise ValueError("a number in it is too long")
-    return int(text)
+    if len(text) > _DIGITS or abs(value := int(text)) > _LARGEST:
+        raise ValueError("a number in it is too large")
+    return value
 
 
 def _float(text: str) -> float:

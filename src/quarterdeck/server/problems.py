@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import orjson
 from fastapi import FastAPI
@@ -54,7 +54,7 @@ BY_CODE = {
 FROM_FRAMEWORK = {404: "not_found", 405: "method_not_allowed", 400: "bad_request"}
 MODEL_STATUS = {"no_model": 503}
 
-ReadyAnswer: TypeAlias = Callable[[Request, Any], Awaitable[Response]]
+MOST_TOLD = 200
 
 
 def answer(status: int, code: str, detail: str, extra: Mapping[str, object] | None = None) -> Response:
@@ -83,7 +83,10 @@ async def _model(_: Request, error: Any) -> Response:
 
 async def _framework(request: Request, error: Any) -> Response:
     code = FROM_FRAMEWORK.get(error.status_code, "http_error")
-    known = {404: f"There is nothing at {request.scope['path'][:200]}.", 405: f"{request.method} is not offered here."}
+    known = {
+        404: f"There is nothing at {request.scope['path'][:MOST_TOLD]}.",
+        405: f"{request.method} is not offered here.",
+    }
     response = answer(error.status_code, code, known.get(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
     return response
@@ -95,14 +98,16 @@ async def _invalid(_: Request, error: Any) -> Response:
 
 def invalid(errors: list[Any]) -> Invalid:
     """A sentence from a validator's findings: which field, and what is wrong with it."""
-    told = [
-        {"field": ".".join(str(part) for part in e["loc"] if part not in {"body", "query"}), "problem": e["msg"]}
-        for e in errors
-    ]
+    told = [{"field": _field(e["loc"]), "problem": str(e["msg"])[:MOST_TOLD]} for e in errors[:20]]
     first = told[0]
     return Invalid(
-        f"{first['field'] or 'The body'}: {first['problem']}.", code="invalid_request", extra={"errors": told[:20]}
+        f"{first['field'] or 'The body'}: {first['problem']}.", code="invalid_request", extra={"errors": told}
     )
+
+
+def _field(place: Sequence[object]) -> str:
+    """Where it is. Names may be the client's own invention, so they are repeated only so far."""
+    return ".".join(str(part)[:MOST_TOLD] for part in place if part not in {"body", "query"})[:MOST_TOLD]
 
 
 async def _unexpected(request: Request, error: Any) -> Response:

@@ -10,9 +10,9 @@ from starlette.responses import Response
 
 from quarterdeck.actions.runs import stop_run
 from quarterdeck.kernel.errors import NotFound
-from quarterdeck.kernel.ids import RunId, checked_name, run_stream
+from quarterdeck.kernel.ids import RunId, run_stream
 from quarterdeck.ports import Query as Find
-from quarterdeck.server.body import loads
+from quarterdeck.server.body import json_body
 from quarterdeck.server.resume import attached
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
@@ -83,15 +83,14 @@ async def watch_task(
     return await attached(here, line, last_event_id or after, begin)
 
 
-async def _maybe_reason(request: Request) -> StopRequest:
-    body = await request.body()
-    return StopRequest.model_validate(loads(body)) if body else StopRequest(reason="")
+TakenReason = Annotated[tuple[StopRequest, bytes], Depends(json_body(StopRequest, optional=True))]
+REASON = {"requestBody": {"content": {"application/json": {"schema": StopRequest.model_json_schema()}}}}
 
 
-@router.post("/{task_id}/stop", status_code=202)
-async def stop_task(here: Here, task_id: str, asked: Annotated[StopRequest, Depends(_maybe_reason)]) -> Stopping:
+@router.post("/{task_id}/stop", status_code=202, openapi_extra=REASON)
+async def stop_task(here: Here, task_id: str, taken: TakenReason) -> Stopping:
     """End a run at once; the answer so far is kept."""
-    await stop_run(here.desk, here.scope, checked_name(task_id, "task_id"), asked.reason)
+    await stop_run(here.desk, here.scope, (await _line(here, task_id))["id"], taken[0].reason)
     return Stopping(task_id=task_id)
 
 

@@ -1,0 +1,20 @@
+"""Start the server with shorter patience than people need: `door_launch.py '{"sse.BEAT_S": 0.2}' serve --port 0`."""
+
+import importlib
+import json
+import sys
+
+from quarterdeck.cli import main
+
+
+def set_constants(values: dict[str, float]) -> None:
+    for name, value in values.items():
+        module, _, constant = name.rpartition(".")
+        room = importlib.import_module(f"quarterdeck.server.{module}")
+        assert hasattr(room, constant), f"{name} is gone"
+        setattr(room, constant, value)
+
+
+if __name__ == "__main__":
+    set_constants(json.loads(sys.argv[1]))
+    main(sys.argv[2:])
