@@ -31,10 +31,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         sentence = message[:1].upper() + message[1:]
-        print(
-            f"quarterdeck: {sentence.rstrip('.')}{'' if sentence.endswith('?') else '.'} `{self.prog} --help` explains.",
-            file=sys.stderr,
-        )
+        if not sentence.endswith(("?", ".")):
+            sentence += "."
+        print(f"quarterdeck: {sentence} `{self.prog} --help` explains.", file=sys.stderr)
         sys.exit(2)
 
 

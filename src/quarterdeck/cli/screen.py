@@ -52,16 +52,20 @@ class Screen:
 
 def fitted(text: str, width: int) -> str:
     """One line of at most `width` columns; Chinese characters take two."""
-    line, used = "", 0
-    for char in " ".join(inert(text).split()):
-        wide = 2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1
-        if used + wide > width - 1 and width > 1:
-            return line.rstrip() + "…"
-        line, used = line + char, used + wide
-    return line
+    line = " ".join(inert(text).split())
+    if columns(line) <= width:
+        return line
+    while columns(line) > width - 1:
+        line = line[: max(1, len(line) - (columns(line) - width + 2) // 2)] if len(line) > 1 else ""
+    return line.rstrip() + "…"
 
 
 def padded(text: str, width: int) -> str:
     shown = fitted(text, width)
-    used = sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in shown)
-    return shown + " " * max(0, width - used)
+    return shown + " " * max(0, width - columns(shown))
+
+
+def columns(text: str) -> int:
+    return sum(
+        2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text
+    )

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import aiohttp
 
-from quarterdeck.client.backoff import Backoff
+from quarterdeck.client.backoff import SHORTEST_S, Backoff
 from quarterdeck.client.frames import FrameReader
 from quarterdeck.client.http import BROKEN, Http
 from quarterdeck.client.stream import Draining, Missed, Over, Reading, Told
@@ -32,11 +32,13 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """`out_of_touch_s`: how long without a word from any server before giving up."""
+    """`out_of_touch_s`: how long without a word from any server before giving up. `first_wait_s`: the most that is
+    waited before the first new try; it doubles from there."""
 
     silence_s: float = SILENCE_S
     behind_s: float = BEHIND_S
     out_of_touch_s: float = 60.0
+    first_wait_s: float = SHORTEST_S
 
 
 class Following:
@@ -46,7 +48,7 @@ class Following:
         self._http, self._reading, self._begin, self._patience = http, reading, begin, patience
         self._ask = what if isinstance(what, Ask) else None
         self.task = what if isinstance(what, str) else None
-        self._backoff = Backoff()
+        self._backoff = Backoff(patience.first_wait_s)
         self._heard_at = time.monotonic()
         self._misses = 0
 
