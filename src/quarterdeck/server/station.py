@@ -49,7 +49,8 @@ class House(Protocol):
 KEY = "quarterdeck.station"
 
 
-def station_of(request: Request) -> Station:
+async def station_of(request: Request) -> Station:
+    """Not a plain function: those are run in a thread of their own, which costs more than all the rest of a request."""
     station: Station = request.scope[KEY]
     return station
 
