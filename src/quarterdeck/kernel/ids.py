@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import NewType
+from typing import NamedTuple, NewType
 
 from quarterdeck.kernel.errors import Invalid
 
@@ -16,9 +15,11 @@ WorkerId = NewType("WorkerId", str)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 
 
-@dataclass(frozen=True, slots=True)
-class StreamName:
-    """One stream of one tenant. `kind` and `key` read like a path: `run/0190…`."""
+class StreamName(NamedTuple):
+    """One stream of one tenant. `kind` and `key` read like a path: `run/0190…`.
+
+    A tuple, because it is the key of every table on the way of a token, and tuples hash and compare in C.
+    """
 
     tenant: TenantId
     kind: str

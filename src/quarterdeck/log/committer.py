@@ -7,9 +7,10 @@ many deltas share one transaction and one row. Nothing is told to anyone before 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
+import queue
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,7 +22,7 @@ from quarterdeck.kernel.errors import Conflict, Problem, StorageBroken
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.entries import Appended, Entry
-from quarterdeck.log.rows import DELTAS, SALT, admit, placed, recorded, repeated
+from quarterdeck.log.rows import DELTAS, SALT, admit, advanced, placed, recorded, refuse, repeated, row_of
 from quarterdeck.log.spout import DeltaKind, Pour, Spout
 from quarterdeck.log.tail import Tail
 from quarterdeck.ports import Batch, Change, Once, Row, Store, StreamState
@@ -81,10 +82,11 @@ class Committer:
         self._jobs: list[Job] = []
         self._latest: dict[StreamName, Job] = {}
         self._lock = threading.Lock()
-        self._news = threading.Semaphore(0)
+        self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._hurried = False
         self._idle = True
         self._closing = False
-        self._crowded = False
+        self._crowded = self._gathering = False
         self.broken: StorageBroken | None = None
         self._thread = threading.Thread(target=self._run, name="quarterdeck-log", daemon=True)
         self._thread.start()
@@ -98,9 +100,10 @@ class Committer:
             self._jobs.append(job)
             if isinstance(job, Append):
                 self._latest.update(dict.fromkeys((entry.stream for entry in job.entries), job))
-            wake, self._idle = self._idle, False
+            wake = self._idle or (self._gathering and not self._hurried)
+            self._idle, self._hurried = False, True
         if wake:
-            self._news.release()
+            self._news.put(None)
 
     def pour(self, spout: Spout, kind: DeltaKind, attempt: int, texts: list[str]) -> None:
         """Queue deltas, together with those of the same attempt that still wait."""
@@ -116,7 +119,7 @@ class Committer:
             self._latest[spout.name] = job
             wake, self._idle = self._idle, False
         if wake:
-            self._news.release()
+            self._news.put(None)
 
     def state(self, name: StreamName) -> StreamState | None:
         """The stream as last committed, if it is at hand."""
@@ -138,7 +141,7 @@ class Committer:
     def close(self) -> None:
         with self._lock:
             self._closing = True
-        self._news.release()
+        self._news.put(None)
         self._thread.join()
 
     # The thread
@@ -149,15 +152,24 @@ class Committer:
 
     def _take(self) -> list[Job]:
         while True:
-            if self._crowded and self._jobs:
-                time.sleep(GATHER_S)
+            if self._crowded:
+                self._gather()
             with self._lock:
                 jobs, self._jobs, self._latest = self._jobs, [], {}
-                self._idle = not jobs
+                self._idle, self._hurried = not jobs, False
                 closing = self._closing
             if jobs or closing:
                 return jobs
-            self._news.acquire()
+            self._news.get()
+
+    def _gather(self) -> None:
+        """Where many streams pour at once, let a little more come in. An append hurries: somebody waits for it."""
+        with self._lock:
+            self._gathering = bool(self._jobs) and not (self._hurried or self._closing)
+        if self._gathering:
+            with contextlib.suppress(queue.Empty):
+                self._news.get(timeout=GATHER_S)
+            self._gathering = False
 
     def _commit(self, jobs: Sequence[Job]) -> None:
         try:
@@ -208,19 +220,23 @@ class Committer:
         return state
 
     def _pour(self, work: _Work, job: Pour, at: float, salts: Iterator[bytes]) -> None:
-        spout = job.spout
-        event = (ContentStreamed if job.kind == "content" else ReasoningStreamed)(job.attempt, tuple(job.texts))
-        entry = Entry(spout.name, (event,), actor=spout.actor, cause=spout.cause, fence=spout.fence)
+        spout, batch = job.spout, work.batch
         try:
             if spout.error is not None:
                 raise spout.error
-            before = admit(self._known(work.batch, spout.name), entry, self._alive)
-            after, rows = placed(before, entry, at, salts)
+            before = self._known(batch, spout.name)
+            refuse(before, spout.fence)
+            event = (ContentStreamed if job.kind == "content" else ReasoningStreamed)(job.attempt, tuple(job.texts))
+            row = row_of(before, event, at, next(salts), spout.actor, spout.cause)
         except Problem as error:
             spout.error = error  # at once, for what stands behind it in this very commit
             work.pours.append((job, error))
             return
-        self._adopt(work, before, after, rows)
+        if before.head == 0:
+            batch.fresh.add(spout.name)
+        after = batch.streams[spout.name] = advanced(before, row)
+        batch.rows.append((after, row))
+        work.rows.append((spout.name, row))
         work.pours.append((job, None))
 
     def _append(self, work: _Work, job: Append, at: float, salts: Iterator[bytes]) -> None:

@@ -23,12 +23,17 @@ SALT = 16
 def admit(state: StreamState, entry: Entry, alive: Callable[[str], bool]) -> StreamState:
     """Whether the entry may go in, and the stream as it stands once its writer is let in."""
     if entry.claim is not None:
-        state = _claimed(state, entry.claim, alive)
-    elif entry.fence is not None and entry.fence != state.epoch:
-        raise Fenced(f"{state.name} was taken over: epoch {entry.fence} is over, {state.epoch} owns it.")
+        return _claimed(state, entry.claim, alive)
+    refuse(state, entry.fence)
+    return state
+
+
+def refuse(state: StreamState, fence: int | None) -> None:
+    """Raise where a writer with this fence has no business in the stream any more."""
+    if fence is not None and fence != state.epoch:
+        raise Fenced(f"{state.name} was taken over: epoch {fence} is over, {state.epoch} owns it.")
     if state.closed:
         raise Closed(f"{state.name} has ended.")
-    return state
 
 
 def _claimed(state: StreamState, claim: Claim, alive: Callable[[str], bool]) -> StreamState:
@@ -64,31 +69,36 @@ def repeated(state: StreamState, producer: Producer) -> Mark | None:
 def placed(state: StreamState, entry: Entry, at: float, salts: Iterator[bytes]) -> tuple[StreamState, list[Row]]:
     """The rows of an entry that was let in, and the stream after them."""
     rows: list[Row] = []
-    events = (*entry.opening, *entry.events) if state.head == 0 else entry.events
-    head, chain, closed = state.head, state.chain, state.closed
-    for event in events:
-        if closed:
+    before = state
+    for event in (*entry.opening, *entry.events) if state.head == 0 else entry.events:
+        if state.closed:
             raise Closed(f"{state.name} cannot go on after its last event.")
-        row = _row(state.name, event, head, chain, entry, at, next(salts))
-        head, chain, closed = row.last, row.chain, event.TERMINAL
+        row = row_of(state, event, at, next(salts), entry.actor, entry.cause)
+        state = advanced(state, row, closed=event.TERMINAL)
         rows.append(row)
-    marks = state.marks
     if entry.producer is not None:
-        mark = Mark(entry.producer.epoch, entry.producer.seq, state.head + 1, head)
-        marks = {**marks, entry.producer.id: mark}
-    return replace(state, head=head, chain=chain, closed=closed, marks=marks), rows
+        mark = Mark(entry.producer.epoch, entry.producer.seq, before.head + 1, state.head)
+        state = replace(state, marks={**state.marks, entry.producer.id: mark})
+    return state, rows
 
 
-def _row(name: StreamName, event: Event, head: int, chain: bytes, entry: Entry, at: float, salt: bytes) -> Row:
-    if event.span < 1 or not event.KIND:
+def row_of(state: StreamState, event: Event, at: float, salt: bytes, actor: str, cause: str | None) -> Row:
+    """The row behind the stream's last one."""
+    span = event.span
+    if span < 1 or not event.KIND:
         raise Invalid(f"{event!r} takes no place in a stream.")
     try:
         data = encode(event)
-        row = Row(head + 1, head + event.span, at, event.KIND, event.VERSION, entry.actor, entry.cause, data, salt, b"")
-        row.chain = link(name, row, chain)
+        row = Row(state.head + 1, state.head + span, at, event.KIND, event.VERSION, actor, cause, data, salt, b"")
+        row.chain = link(state.name, row, state.chain)
     except (TypeError, ValueError) as error:  # half a character, or a number too large
         raise Invalid(f"A {event.KIND} cannot be stored: {error}.") from None
     return row
+
+
+def advanced(s: StreamState, row: Row, *, closed: bool = False) -> StreamState:
+    """The stream after one more row; written out, because it is done for every one."""
+    return StreamState(s.id, s.name, row.last, s.floor, s.epoch, s.owner, closed, row.chain, s.floor_chain, s.marks)
 
 
 def link(name: StreamName, row: Row, before: bytes) -> bytes:
