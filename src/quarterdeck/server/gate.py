@@ -10,6 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quarterdeck.kernel.errors import Invalid, NotAllowed, Problem
 from quarterdeck.server import problems
+from quarterdeck.server.sse import LATER, EventStream
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
@@ -32,7 +33,11 @@ class Gate:
         except Problem as problem:
             await problems.of(problem)(scope, receive, send)
             return
+        later: list[EventStream] = []
+        scope[LATER] = later
         await self._app(scope, receive, send)
+        for stream in later:
+            await stream.carry_out(receive, send)
 
 
 def check(scope: Scope) -> None:

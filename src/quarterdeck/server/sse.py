@@ -52,8 +52,15 @@ class OpenStreams:
         return len(self._streams)
 
 
+LATER = "quarterdeck.later"
+
+
 class EventStream(Response):
-    """A response that ends with the event of kind `last`."""
+    """A response that ends with the event of kind `last`.
+
+    It is carried out by whoever put a list under `LATER` in the scope, when all that led to it has returned: an open
+    stream then holds no routing, no validation and no exception handling in memory, and passes none of it per frame.
+    """
 
     def __init__(self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: str, opening: bytes = b"") -> None:
         self._cursor, self._door, self._open, self._last, self._opening = cursor, door, streams, last, opening
@@ -64,7 +71,13 @@ class EventStream(Response):
     def nudge(self) -> None:
         self._cursor.nudge()
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if (later := scope.get(LATER)) is None:
+            await self.carry_out(receive, send)
+        else:
+            later.append(self)
+
+    async def carry_out(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if self._opening:
             await send({"type": "http.response.body", "body": self._opening, "more_body": True})
