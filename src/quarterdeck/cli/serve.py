@@ -81,8 +81,9 @@ async def _greet(house: LocalHouse, url: str) -> None:
     """Where it is, at once; then who answers, which takes a look around; then the embedded model begins to load."""
     print(f"Quarterdeck {__version__} is at {url}  (Ctrl-C stops it)", flush=True)
     about = await house.about()
-    for name, text in (("model", f"{about.source} {about.advice}"), ("data", kept_where(about.storage))):
-        print(textwrap.fill(text, 100, initial_indent=f"  {name:<7}", subsequent_indent=" " * 9), flush=True)
+    who = f"{about.source} {about.advice}"
+    print(textwrap.fill(who, 100, initial_indent="  model  ", subsequent_indent=" " * 9, break_long_words=False))
+    print(f"  data   {kept_where(about.storage)}")
     print(
         f'  try    quarterdeck chat{"" if url.endswith(f":{PORT}") else f" --url {url}"} "Hello! Who are you?"',
         flush=True,
