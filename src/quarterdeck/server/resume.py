@@ -49,8 +49,8 @@ async def _beginning(log: Log, state: StreamState, door: RunDoor, place: str | N
             return await _from_snapshot(log, state, door, "stream.gap", {"from": asked.seq + 1})
         return asked.seq, b""
     if begin == "now":
-        skipped = {"from": 1, "to": state.head, "why": "asked"}
-        return state.head, _frame("skip", door, state.head, skipped) if state.head else b""
+        now = state.head - state.closed  # the last event is told to everybody
+        return now, _frame("skip", door, now, {"from": 1, "to": now, "why": "asked"})
     if begin == "snapshot":
         return await _from_snapshot(log, state, door, "snapshot", {})
     if state.floor:
@@ -70,13 +70,18 @@ async def _from_snapshot(
 async def snapshot(log: Log, name: StreamName) -> RunSnapshot:
     """The run as it stands, from what was stored at its floor and all that came after; the last event stays outside,
     so that a reader who begins here is still told how it ended."""
-    kept = await log.snapshot(name)
-    shot = restored(kept) if kept is not None else RunSnapshot()
+    shot = await at_floor(log, name)
 
     def but_the_end(shot: RunSnapshot, event: Event) -> RunSnapshot:
         return shot if event.TERMINAL else evolve(shot, event)
 
     return await Fold(log, name, shot, but_the_end, shot.seq).catch_up()
+
+
+async def at_floor(log: Log, name: StreamName) -> RunSnapshot:
+    """What stands for the places that are gone."""
+    kept = await log.snapshot(name)
+    return restored(kept) if kept is not None else RunSnapshot()
 
 
 def _frame(event: str, door: RunDoor, seq: int, payload: dict[str, object]) -> bytes:

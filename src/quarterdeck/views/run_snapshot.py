@@ -41,6 +41,8 @@ def evolve(shot: RunSnapshot, event: Event) -> RunSnapshot:
 
 def _evolved(shot: RunSnapshot, event: Event) -> RunSnapshot:
     match event:
+        case ev.RunRequested():
+            return replace(shot, stage="queued")
         case ev.RunClaimed():
             return replace(shot, status="running")
         case ev.StageChanged(stage):

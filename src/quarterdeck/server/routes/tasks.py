@@ -12,12 +12,13 @@ from quarterdeck.actions.runs import stop_run
 from quarterdeck.kernel.errors import NotFound
 from quarterdeck.kernel.ids import RunId, run_stream
 from quarterdeck.ports import Query as Find
+from quarterdeck.ports import Row
 from quarterdeck.server.body import json_body
-from quarterdeck.server.resume import attached
+from quarterdeck.server.resume import at_floor, attached
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
 from quarterdeck.server.wire import Stopping, StopRequest, Task, TaskEvent
-from quarterdeck.views.run_wire import RunDoor
+from quarterdeck.views.run_wire import RunDoor, Told
 from quarterdeck.views.tables import RUNS
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
@@ -61,13 +62,18 @@ async def task_events(
     after: Annotated[int, Query(ge=0, lt=2**53)] = 0,
     limit: Limit = 500,
 ) -> list[TaskEvent]:
-    """What happened so far, in order."""
+    """What happened so far, in order. Where the past was trimmed, the first is a `stream.gap` with a snapshot."""
     line = await _line(here, task_id)
-    door = RunDoor(line["id"], line["conversation"], here.desk.log.epoch)
-    rows = await here.desk.log.read(run_stream(here.scope.tenant, RunId(line["id"])), after, limit)
-    told = [(row.at, each) for row in rows for each in door.told(row) if each[0] > after][:limit]
-    link_next(request, response, told[-1][1][0] if len(told) == limit else None)
-    return [TaskEvent(seq=seq, at=at, event_type=name, payload=payload) for at, (seq, name, payload) in told]
+    log, name = here.desk.log, run_stream(here.scope.tenant, RunId(line["id"]))
+    door = RunDoor(line["id"], line["conversation"], log.epoch)
+    rows = await log.read(name, after, limit)
+    told = [_event(row, each) for row in rows for each in door.told(row) if each[0] > after]
+    if rows and rows[0].first > after + 1:
+        shot = await at_floor(log, name)
+        gone = {"task_id": door.task, "from": after + 1, "to": shot.seq, "snapshot": shot.told()}
+        told.insert(0, _event(rows[0], (shot.seq, "stream.gap", gone)))
+    link_next(request, response, told[limit - 1].seq if len(told) >= limit else None)
+    return told[:limit]
 
 
 @router.get(
@@ -99,6 +105,11 @@ async def _line(here: Station, task_id: str) -> dict[str, Any]:
     if line is None:
         raise NotFound("There is no such task.", code="task_not_found")
     return line
+
+
+def _event(row: Row, told: Told) -> TaskEvent:
+    seq, name, payload = told
+    return TaskEvent(seq=seq, at=row.at, event_type=name, payload=payload)
 
 
 def _task(line: dict[str, Any]) -> Task:
