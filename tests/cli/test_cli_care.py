@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 from pathlib import Path
 
 import apsw
@@ -13,11 +14,25 @@ from decks import Deck, stop
 from quarterdeck.client import Client
 
 
-def fill(deck: Deck) -> None:
-    """A database with a finished run and nobody using it."""
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a database that holds a finished run and that nobody uses, and a backup of it."""
+    deck = Deck(tmp_path_factory.mktemp("filled"))
+    deck.script({"content": ["An ", "answer."]})
     process = deck.serve()
     assert deck.on("chat", "please think").returncode == 0
+    assert deck.run("backup", "copy.db").returncode == 0
     assert stop(process) == 0
+    deck.close()
+    return deck.folder
+
+
+@pytest.fixture
+def kept(deck: Deck, filled: Path) -> Deck:
+    """That database and that backup, in a folder of the test's own."""
+    shutil.copytree(filled / "data", deck.data)
+    shutil.copy(filled / "copy.db", deck.folder)
+    return deck
 
 
 def flip(database: Path, what: bytes) -> None:
@@ -62,19 +77,17 @@ def old_epoch(deck: Deck) -> str:
         return str(reader.execute("SELECT value FROM meta WHERE key = 'epoch'").get)
 
 
-def test_the_database_that_is_replaced_is_kept_whole_and_nothing_else_stays_behind(deck: Deck) -> None:
-    fill(deck)
-    assert deck.run("backup", "copy.db").returncode == 0
-    process = deck.serve()
-    assert deck.on("chat", "--conversation", "later", "hi").returncode == 0
+def test_the_database_that_is_replaced_is_kept_whole_and_nothing_else_stays_behind(kept: Deck) -> None:
+    process = kept.serve()
+    assert kept.on("chat", "--conversation", "later", "hi").returncode == 0
     process.kill()  # what it said last is in the write-ahead log alone
     process.wait(30)
-    assert deck.run("restore", "copy.db").returncode == 0
-    (kept,) = deck.data.glob("quarterdeck.db.before-*")
-    with contextlib.closing(apsw.Connection(str(kept))) as reader:
+    assert kept.run("restore", "copy.db").returncode == 0
+    (old,) = kept.data.glob("quarterdeck.db.before-*")
+    with contextlib.closing(apsw.Connection(str(old))) as reader:
         assert reader.execute("SELECT count(*) FROM view_conversation WHERE id = 'later'").get == 1
-    assert {path.name for path in deck.data.iterdir()} == {"quarterdeck.db", "quarterdeck.db.lock", kept.name}
-    assert deck.database.stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in kept.data.iterdir()} == {"quarterdeck.db", "quarterdeck.db.lock", old.name}
+    assert kept.database.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_restore_waits_for_no_server_and_touches_nothing_of_it(deck: Deck) -> None:
@@ -86,16 +99,14 @@ def test_a_restore_waits_for_no_server_and_touches_nothing_of_it(deck: Deck) -> 
     assert deck.on("chat", "think").returncode == 0
 
 
-def test_a_copy_with_one_flipped_byte_is_not_restored_and_the_database_stays(deck: Deck) -> None:
-    fill(deck)
-    assert deck.run("backup", "copy.db").returncode == 0
-    flip(deck.folder / "copy.db", b'{"attempt":1,"texts"')
-    before = deck.database.read_bytes()
-    done = deck.run("restore", "copy.db")
+def test_a_copy_with_one_flipped_byte_is_not_restored_and_the_database_stays(kept: Deck) -> None:
+    flip(kept.folder / "copy.db", b'{"attempt":1,"texts"')
+    before = kept.database.read_bytes()
+    done = kept.run("restore", "copy.db")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert "is not what was written" in done.stderr
-    assert deck.database.read_bytes() == before
-    assert not list(deck.data.glob("*restoring*"))
+    assert kept.database.read_bytes() == before
+    assert not list(kept.data.glob("*restoring*"))
 
 
 @pytest.mark.parametrize("content", [b"", b"no database at all " * 500, None], ids=["empty", "text", "of another"])
@@ -111,32 +122,29 @@ def test_what_is_no_backup_is_not_restored(deck: Deck, content: bytes | None) ->
     assert not deck.database.exists()
 
 
-def test_a_backup_never_writes_over_a_file(deck: Deck) -> None:
-    fill(deck)
-    (deck.folder / "copy.db").write_text("mine")
-    done = deck.run("backup", "copy.db")
+def test_a_backup_never_writes_over_a_file(kept: Deck) -> None:
+    (kept.folder / "copy.db").write_text("mine")
+    done = kept.run("backup", "copy.db")
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert (deck.folder / "copy.db").read_text() == "mine"
-    assert deck.run("backup", "no/such/folder/copy.db").returncode == 1
+    assert (kept.folder / "copy.db").read_text() == "mine"
+    assert kept.run("backup", "no/such/folder/copy.db").returncode == 1
 
 
-def test_verify_finds_a_flipped_byte_in_what_was_said_and_names_the_stream(deck: Deck) -> None:
-    fill(deck)
-    fine = deck.run("log", "verify")
+def test_verify_finds_a_flipped_byte_in_what_was_said_and_names_the_stream(kept: Deck) -> None:
+    fine = kept.run("log", "verify")
     assert (fine.returncode, fine.stderr) == (0, "")
-    flip(deck.database, b'{"attempt":1,"texts"')
-    done = deck.run("log", "verify")
+    flip(kept.database, b'{"attempt":1,"texts"')
+    done = kept.run("log", "verify")
     assert done.returncode == 1
     (sentence,) = done.stdout.splitlines()
     assert sentence.startswith("local:run/")
     assert "is not what was written" in sentence
 
 
-def test_verify_finds_a_file_that_is_torn(deck: Deck) -> None:
-    fill(deck)
-    data = deck.database.read_bytes()
-    deck.database.write_bytes(data[:8192] + b"\xff" * 4096 + data[12288:])
-    done = deck.run("log", "verify")
+def test_verify_finds_a_file_that_is_torn(kept: Deck) -> None:
+    data = kept.database.read_bytes()
+    kept.database.write_bytes(data[:8192] + b"\xff" * 4096 + data[12288:])
+    done = kept.run("log", "verify")
     assert done.returncode == 1
     assert "damaged" in done.stdout + done.stderr
 
