@@ -125,6 +125,10 @@ class Committer:
         """The stream as last committed, if it is at hand."""
         return self._states.get(name)
 
+    def known(self) -> dict[StreamName, StreamState]:
+        """All streams at hand, as last committed; only called by a chore, on the thread."""
+        return dict(self._states)
+
     def trimmed(self, name: StreamName, last_gone: Row, snapshot: bytes) -> StreamState:
         """Raise a stream's floor; only called by a chore, on the thread."""
         if self.broken is not None:

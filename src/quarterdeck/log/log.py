@@ -157,7 +157,8 @@ class Log:
 
     async def verify(self) -> list[str]:
         """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written."""
-        return await self._in_thread(troubles, self._store)
+        known = await self._chore(self._committer.known)
+        return await self._in_thread(troubles, self._store, known)
 
     async def close(self) -> None:
         """Commit what was submitted, then let go of the store. Nothing may be appended afterwards."""

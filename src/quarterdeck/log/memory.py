@@ -42,7 +42,7 @@ class MemoryTables:
             for line in self._lines[query.table.name].values()
             if all(line[column] == value for column, value in query.where.items()) and _beyond(line, query)
         ]
-        lines.sort(key=lambda line: line[query.order], reverse=query.descending)
+        lines.sort(key=lambda line: (line[query.order] is not None, line[query.order]), reverse=query.descending)
         return [dict(line) for line in lines[: query.limit]]
 
     def everything(self) -> dict[str, list[dict[str, Any]]]:
@@ -53,7 +53,7 @@ def _beyond(line: Mapping[str, Any], query: Query) -> bool:
     if query.after is None:
         return True
     value: Any = line[query.order]
-    return bool(value < query.after if query.descending else value > query.after)
+    return value is not None and bool(value < query.after if query.descending else value > query.after)
 
 
 class MemoryStore:

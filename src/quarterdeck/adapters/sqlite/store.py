@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import secrets
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +14,8 @@ import apsw
 from quarterdeck.adapters.sqlite import schema
 from quarterdeck.adapters.sqlite.backup import backup, copy_into
 from quarterdeck.adapters.sqlite.folder import FolderLock
-from quarterdeck.kernel.errors import StorageBroken, StorageFull, Unavailable
+from quarterdeck.adapters.sqlite.trouble import translated, unopened, unread
+from quarterdeck.kernel.errors import StorageBroken, Unavailable
 from quarterdeck.kernel.ids import StreamName, TenantId
 from quarterdeck.ports import Batch, Change, Mark, Once, Put, Query, Row, StreamState, Table
 
@@ -29,18 +31,19 @@ class SqliteStore:
         refuse_old(apsw.sqlite_lib_version())
         self._path, self._vfs, self._synchronous = path, vfs, synchronous
         self._lock = FolderLock(path)
+        self._writer: apsw.Connection
         try:
-            self._writer = self._open_writer()
+            self._writer = apsw.Connection(str(path), vfs=vfs)
+            self._set_up(self._writer)
             self.epoch = self._settle()
-        except apsw.Error as error:
-            self._lock.release()
-            raise _unopened(error, path) from None
+        except (apsw.Error, Unavailable) as error:
+            self._let_go()
+            raise (unopened(error, path) if isinstance(error, apsw.Error) else error) from None
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
 
-    def _open_writer(self) -> apsw.Connection:
-        writer = apsw.Connection(str(self._path), vfs=self._vfs)
+    def _set_up(self, writer: apsw.Connection) -> None:
         writer.set_busy_timeout(BUSY_MS)
         if self._vfs is not None:
             writer.pragma("locking_mode", "exclusive")
@@ -50,7 +53,6 @@ class SqliteStore:
         if mode != "wal" or (self._synchronous == "FULL" and writer.pragma("synchronous") != 2):
             raise StorageBroken(f"{self._path} does not take WAL with FULL syncs (it is {mode!r}).")
         self._path.chmod(0o600)
-        return writer
 
     def _settle(self) -> str:
         """Make the schema on a new file, refuse a later one, and return the log's epoch."""
@@ -79,22 +81,32 @@ class SqliteStore:
         return int(self._writer.execute("SELECT coalesce(max(id), 0) + 1 FROM stream").get)
 
     def commit(self, batch: Batch) -> None:
-        try:
+        with self._told():
             if len(batch.rows) <= schema.SIZES[0] and not (
                 batch.touched or batch.fresh or batch.changes or batch.onces
             ):
                 self._insert_rows(batch.rows, whole=True)
                 return
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
+            with self._transaction():
                 self._write(batch)
-                self._writer.execute("COMMIT")
-            except apsw.Error:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        try:
+            yield
         except apsw.Error as error:
-            raise _translated(error, self._path) from None
+            raise translated(error, self._path) from None
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._writer.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._writer.execute("COMMIT")
+        except BaseException:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            raise
 
     def _write(self, batch: Batch) -> None:
         execute = self._writer.execute
@@ -120,14 +132,8 @@ class SqliteStore:
         begin, left = 0, len(rows)
         sizes = [size for size in schema.SIZES if size & left] if left <= schema.SIZES[0] else None
         if whole and sizes is not None and len(sizes) > 1:
-            self._writer.execute("BEGIN IMMEDIATE")
-            try:
+            with self._transaction():
                 self._insert_rows(rows, whole=False)
-                self._writer.execute("COMMIT")
-            except apsw.Error:
-                if self._writer.in_transaction:
-                    self._writer.execute("ROLLBACK")
-                raise
             return
         while left:
             size = next(s for s in schema.SIZES if s <= left)
@@ -150,10 +156,11 @@ class SqliteStore:
             begin, left = begin + size, left - size
 
     def forget_onces(self, before: float) -> None:
-        self._writer.execute("DELETE FROM once WHERE at < ?", (before,))
+        with self._told(), self._transaction():
+            self._writer.execute("DELETE FROM once WHERE at < ?", (before,))
 
     def trim(self, stream: StreamState, snapshot: bytes) -> None:
-        with self._writer:
+        with self._told(), self._transaction():
             execute = self._writer.execute
             execute("DELETE FROM row WHERE stream = ? AND last <= ?", (stream.id, stream.floor))
             execute(
@@ -165,46 +172,62 @@ class SqliteStore:
     # Reading, from any thread
 
     def stream(self, name: StreamName) -> StreamState | None:
-        reader = self._reader()
-        found = reader.execute(
-            f"{schema.STREAM} WHERE tenant = ? AND kind = ? AND key = ?", (name.tenant, name.kind, name.key)
-        ).get
-        return None if found is None else _state(reader, found)
+        query = f"{schema.STREAM} WHERE tenant = ? AND kind = ? AND key = ?"
+        found = self._states(query, (name.tenant, name.kind, name.key))
+        return found[0] if found else None
 
     def streams(self) -> Iterator[StreamState]:
-        reader, last = self._reader(), 0
-        while page := list(reader.execute(f"{schema.STREAM} WHERE id > ? ORDER BY id LIMIT 500", (last,))):
-            yield from (_state(reader, found) for found in page)
-            last = page[-1][0]
+        last = 0
+        while page := self._states(f"{schema.STREAM} WHERE id > ? ORDER BY id LIMIT 500", (last,)):
+            yield from page
+            last = page[-1].id
+
+    def _states(self, query: str, values: Sequence[object]) -> list[StreamState]:
+        """Read within one transaction, so that a stream's head, floor and epoch belong together."""
+        reader = self._reader()
+        with self._heard(), reader:
+            states = [_state(reader, found) for found in list(reader.execute(query, values))]
+        return states
+
+    def _ask(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+        with self._heard():
+            return list(self._reader().execute(query, values))
+
+    @contextlib.contextmanager
+    def _heard(self) -> Iterator[None]:
+        try:
+            yield
+        except (apsw.Error, UnicodeDecodeError) as error:
+            raise unread(error, self._path) from None
 
     def rows(self, stream: StreamState, after: int, limit: int) -> list[Row]:
-        return [Row(*found) for found in self._reader().execute(schema.ROWS, (stream.id, after, limit))]
+        return [Row(*found) for found in self._ask(schema.ROWS, (stream.id, after, limit))]
 
     def scan(self) -> Iterator[tuple[StreamState, Row]]:
-        reader, last = self._reader(), 0
+        last = 0
         states = {state.id: state for state in self.streams()}
         query = f"SELECT id, stream, {schema.ROW} FROM row WHERE id > ? ORDER BY id LIMIT 500"
-        while page := list(reader.execute(query, (last,))):
+        while page := self._ask(query, (last,)):
             yield from ((states[stream], Row(*found)) for _, stream, *found in page)
             last = page[-1][0]
 
     def once(self, key: str) -> Once | None:
-        found = self._reader().execute("SELECT key, digest, answer FROM once WHERE key = ?", (key,)).get
-        return None if found is None else Once(*found)
+        found = self._ask("SELECT key, digest, answer FROM once WHERE key = ?", (key,))
+        return Once(*found[0]) if found else None
 
     def snapshot(self, stream: StreamState) -> bytes | None:
-        found: bytes | None = self._reader().execute("SELECT data FROM snapshot WHERE stream = ?", (stream.id,)).get
-        return found
+        found = self._ask("SELECT data FROM snapshot WHERE stream = ?", (stream.id,))
+        return found[0][0] if found else None
 
     def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None:
-        found = list(self._reader().execute(schema.select(table, list(key)), tuple(key.values())))
+        found = self._ask(schema.select(table, list(key)), tuple(key.values()))
         return dict(zip(table.columns, found[0], strict=True)) if found else None
 
     def find(self, query: Query) -> list[dict[str, Any]]:
         after = query.after is not None
         text = schema.find(query.table, query.where, query.order, descending=query.descending, after=after)
         values = [*query.where.values(), *([query.after] if after else []), query.limit]
-        return [dict(zip(query.table.columns, line, strict=True)) for line in self._reader().execute(text, values)]
+        return [dict(zip(query.table.columns, line, strict=True)) for line in self._ask(text, values)]
 
     def backup(self, path: str) -> None:
         """A copy made within one read transaction: whole, consistent, and synced before it is called done."""
@@ -217,7 +240,11 @@ class SqliteStore:
         with self._readers_lock:
             for reader in self._readers:
                 reader.close()
-        self._writer.close()
+        self._let_go()
+
+    def _let_go(self) -> None:
+        if hasattr(self, "_writer"):
+            self._writer.close()
         self._lock.release()
 
     def _reader(self) -> apsw.Connection:
@@ -256,23 +283,3 @@ def _statement(change: Change) -> tuple[str, list[Any]]:
         return schema.put(change.table, list(change.line)), list(change.line.values())
     values = [*change.values.values(), *(change.key[column] for column in change.table.key)]
     return schema.patch(change.table, list(change.values)), values
-
-
-def _unopened(error: apsw.Error, path: Path) -> Unavailable:
-    if isinstance(error, apsw.NotADBError | apsw.CorruptError):
-        return StorageBroken(
-            f"{path} is damaged, or is no database: {error}. Put a backup in its place with `quarterdeck restore`."
-        )
-    return _translated(error, path)
-
-
-def _translated(error: apsw.Error, path: Path) -> Unavailable:
-    if isinstance(error, apsw.FullError):
-        return StorageFull(f"The disk that holds {path} is full. Free some room; reading goes on meanwhile.")
-    if isinstance(error, apsw.BusyError | apsw.LockedError):
-        return Unavailable(
-            f"{path} is held by another program for too long. Close it and try again.", code="storage_busy"
-        )
-    return StorageBroken(
-        f"{path} can no longer be written safely: {error}. Reading goes on; restart after checking the disk."
-    )

@@ -1,0 +1,143 @@
+"""Read models: there at once, what the log says, and asked for in order."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+
+import pytest
+
+from logroom import TENANT, Shelf, kept, rebuilt, said, soon, stream
+from quarterdeck.events.base import Event
+from quarterdeck.events.run import AttemptStarted, RunClaimed, RunFinished, RunRequested, StageChanged
+from quarterdeck.events.talk import ConversationOpened, MessageAdded
+from quarterdeck.kernel.errors import Fenced
+from quarterdeck.log.entries import Entry
+from quarterdeck.log.log import Log
+from quarterdeck.ports import Query
+from quarterdeck.views.tables import CONVERSATIONS, MESSAGES, RUNS
+
+OPENED = ConversationOpened("a title", "/work")
+
+
+async def ask(log: Log, run: str, conversation: str = "c1", tenant: str = "local") -> None:
+    requested = RunRequested(conversation, f"for {run}")
+    talk = Entry(stream(conversation, tenant=tenant), (MessageAdded("user", run, run),), opening=(OPENED,))
+    await log.append(Entry(stream(run, "run", tenant), (requested,)), talk)
+
+
+async def ids(log: Log, **options: object) -> list[str]:
+    return [line["id"] for line in await log.find(Query(RUNS, **{"where": {}, "order": "id", **options}))]  # type: ignore[arg-type]
+
+
+async def test_who_wrote_can_read_it_back_at_once(log: Log) -> None:
+    for number in range(20):
+        await ask(log, f"r{number}")
+        line = await log.get(RUNS, tenant=TENANT, id=f"r{number}")
+        assert line is not None
+        assert (line["status"], line["open"], line["message"]) == ("queued", 1, f"for r{number}")
+
+
+async def test_a_line_that_is_not_there_is_none(log: Log) -> None:
+    assert await log.get(RUNS, tenant=TENANT, id="nobody") is None
+
+
+async def test_a_refused_append_changes_no_line(log: Log) -> None:
+    await ask(log, "r1")
+    with pytest.raises(Fenced):
+        await log.append(
+            Entry(stream("r2", "run"), (RunRequested("c1", "x"),)), Entry(stream("r1", "run"), (said("x"),), fence=9)
+        )
+    assert await log.get(RUNS, tenant=TENANT, id="r2") is None
+
+
+async def test_another_tenants_line_of_the_same_name_is_another_line(log: Log) -> None:
+    await ask(log, "r1")
+    await ask(log, "r1", tenant="elsewhere")
+    await log.append(Entry(stream("r1", "run", "elsewhere"), (RunFinished("failed"),)))
+    mine = await log.get(RUNS, tenant=TENANT, id="r1")
+    assert mine is not None
+    assert mine["status"] == "queued"
+    assert await ids(log, where={"tenant": "elsewhere"}) == ["r1"]
+
+
+async def test_lines_come_in_order_from_a_place_on_and_not_too_many(log: Log) -> None:
+    for number in (3, 1, 4, 0, 2):
+        await ask(log, f"r{number}")
+    assert await ids(log) == ["r0", "r1", "r2", "r3", "r4"]
+    assert await ids(log, descending=True) == ["r4", "r3", "r2", "r1", "r0"]
+    assert await ids(log, after="r1") == ["r2", "r3", "r4"]
+    assert await ids(log, after="r3", descending=True, limit=2) == ["r2", "r1"]
+    assert await ids(log, limit=2) == ["r0", "r1"]
+    assert await ids(log, where={"conversation": "nowhere"}) == []
+
+
+async def test_pages_meet_without_a_hole_or_a_double(log: Log) -> None:
+    names = [f"r{number:03}" for number in range(57)]
+    await asyncio.gather(*(ask(log, name, f"c{name}") for name in names))
+    found: list[str] = []
+    while page := await ids(log, after=found[-1] if found else None, limit=10):
+        found += page
+    assert found == names
+
+
+async def test_nothing_can_be_looked_for_and_sorts_first(log: Log) -> None:
+    for name in ("r0", "r1", "r2"):
+        await ask(log, name)
+    await log.append(Entry(stream("r1", "run"), (RunFinished("completed"),)))
+    assert await ids(log, where={"finished_at": None}) == ["r0", "r2"]
+    assert (await ids(log, order="finished_at"))[-1] == "r1"
+    assert (await ids(log, order="finished_at", descending=True))[0] == "r1"
+    assert await ids(log, order="finished_at", after=1.0) == ["r1"]
+
+
+async def test_a_change_to_a_line_that_is_not_there_does_nothing(log: Log) -> None:
+    await log.append(Entry(stream("r9", "run"), (StageChanged("planning"),)))
+    assert await log.get(RUNS, tenant=TENANT, id="r9") is None
+
+
+async def test_the_lines_are_what_the_whole_log_gives(shelf: Shelf, log: Log) -> None:
+    await history(log, random.Random(7))
+    assert kept(shelf.store) == rebuilt(shelf.store)
+    assert len(kept(shelf.store)["message"]) > 10
+
+
+async def test_the_lines_outlive_a_restart(shelf: Shelf, log: Log) -> None:
+    await history(log, random.Random(8))
+    before = kept(shelf.store)
+    shelf.open()
+    assert kept(shelf.store) == before == rebuilt(shelf.store)
+
+
+async def test_messages_are_numbered_by_their_places(log: Log) -> None:
+    await ask(log, "r1")
+    await ask(log, "r2")
+    lines = await log.find(Query(MESSAGES, {"tenant": TENANT, "conversation": "c1"}, "place"))
+    assert [(line["place"], line["content"]) for line in lines] == [(2, "r1"), (3, "r2")]
+    line = await log.get(CONVERSATIONS, tenant=TENANT, id="c1")
+    assert line is not None
+    assert line["title"] == "a title"
+    assert line["spoken_at"] >= line["opened_at"]
+
+
+async def history(log: Log, chance: random.Random) -> None:
+    """Runs and talks of three tenants in every state, many at a time."""
+
+    async def live(number: int) -> None:
+        tenant, run = f"t{number % 3}", f"r{number}"
+        await ask(log, run, f"c{number % 5}", tenant)
+        course: list[Event] = [
+            RunClaimed("w", 1),
+            StageChanged("planning"),
+            AttemptStarted(1, "thinker", "m/1"),
+            StageChanged("answering"),
+            RunFinished(chance.choice(["completed", "stopped", "failed"]), "answer", "code", "detail"),
+        ]
+        spout = log.spout(stream(run, "run", tenant), fence=0, actor="m")
+        for event in course[: chance.randrange(6)]:
+            await log.append(Entry(stream(run, "run", tenant), (event,)))
+            if not event.TERMINAL:
+                spout.pour("content", 1, ["text"])
+                await spout.below(0)
+
+    await soon(asyncio.gather(*map(live, range(60))))
