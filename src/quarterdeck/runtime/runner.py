@@ -6,12 +6,12 @@ A run that was left at any line is taken up here by the same loop. There is no o
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from quarterdeck.engine.run import CallModel, Context, Finish, Rest, Retry, RunState, RunTools, decide, evolve
+from quarterdeck.engine.run.decide import suspect
 from quarterdeck.engine.run.stats import measured as stats_of
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import (
@@ -37,6 +37,7 @@ from quarterdeck.ports import Clock, Toolbox
 from quarterdeck.runtime.call import Caller, Measured
 from quarterdeck.runtime.history import history
 from quarterdeck.runtime.roles import Models
+from quarterdeck.runtime.ward import Ward
 
 SORRY = "Something went wrong in the server itself; its log says what."
 
@@ -53,16 +54,17 @@ class Crew:
 
 
 class Runner:
-    def __init__(self, crew: Crew, name: StreamName) -> None:
-        self._crew, self._name = crew, name
+    def __init__(self, crew: Crew, name: StreamName, ward: Ward) -> None:
+        self._crew, self._name, self._ward = crew, name, ward
         self._caller = Caller(crew.models)
         self._fold: Fold[RunState] = Fold(crew.log, name, RunState(), evolve)
         self._actor = f"worker:{crew.worker}"
         self._claim: Claim | None = None
         self._epoch = 0
         self._measured = Measured()
-        self._doing: asyncio.Future[Event] | None = None
-        self._interrupted = asyncio.Event()
+        self._doing: asyncio.Task[Any] | None = None
+        self._interrupted = False
+        self._pausing: asyncio.Future[None] | None = None
         self._overdue = False
 
     async def drive(self) -> None:
@@ -75,17 +77,27 @@ class Runner:
         deadline = self._watch_deadline(state, await self._requested_at())
         state = evolve(state, self._claimed())
         try:
-            while not isinstance(intent := decide(state, context), Rest):
-                await self._carry_out(intent, state)
-                state = await self._level()
+            if suspect(state):
+                self._pausing = asyncio.get_running_loop().create_future()
+                async with self._ward.turn(unless=self._pausing):
+                    await self._go_on(state, context)
+            else:
+                await self._go_on(state, context)
         finally:
             if deadline is not None:
                 deadline.cancel()
 
+    async def _go_on(self, state: RunState, context: Context) -> None:
+        while not isinstance(intent := decide(state, context), Rest):
+            await self._carry_out(intent, state)
+            state = await self._level()
+
     def interrupt(self) -> None:
         """Something was appended that should be looked at now: whatever is being waited for is broken off."""
-        self._interrupted.set()
-        if self._doing is not None:
+        again, self._interrupted = self._interrupted, True
+        if self._pausing is not None and not self._pausing.done():
+            self._pausing.set_result(None)
+        if self._doing is not None and not again:
             self._doing.cancel()
 
     async def release(self) -> None:
@@ -135,14 +147,15 @@ class Runner:
 
     async def _unless_interrupted(self, deed: Coroutine[Any, Any, Event]) -> Event | None:
         """The event a deed came to, or None if it was broken off. Text that came before is in the log all the same."""
-        self._doing = asyncio.ensure_future(deed)
-        if self._interrupted.is_set():
-            self._doing.cancel()
+        if self._interrupted:
+            deed.close()
+            return None
+        task = self._doing = asyncio.current_task()
         try:
-            return await self._doing
+            return await deed
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
+            # Ours is taken back; a cancellation that came from outside as well is passed on.
+            if task is None or not self._interrupted or task.uncancel():
                 raise
             return None
         finally:
@@ -168,11 +181,11 @@ class Runner:
             return ToolFinished(call.id, call.name, ok=False, result=f"{type(error).__name__}: {error}")
 
     async def _pause(self, seconds: float) -> None:
-        if not seconds:
+        if not seconds or self._interrupted:
             return
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(seconds):
-                await self._interrupted.wait()
+        self._pausing = asyncio.get_running_loop().create_future()
+        await asyncio.wait([self._pausing], timeout=seconds)
+        self._pausing = None
 
     async def _finish(self, finish: Finish, state: RunState) -> None:
         assert state.requested is not None
@@ -186,7 +199,7 @@ class Runner:
     # The log
 
     async def _level(self) -> RunState:
-        self._interrupted.clear()  # before looking, so that what is appended while we look still interrupts
+        self._interrupted = False  # before looking, so that what is appended while we look still interrupts
         state = await self._fold.catch_up()
         if self._overdue and not state.overdue and state.outcome is None:
             await self._append(DeadlinePassed())

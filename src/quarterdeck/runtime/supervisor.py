@@ -13,6 +13,7 @@ from quarterdeck.kernel.ids import RunId, StreamName, TenantId, run_stream
 from quarterdeck.log.doorbell import News
 from quarterdeck.ports import Query
 from quarterdeck.runtime.runner import Crew, Runner
+from quarterdeck.runtime.ward import Ward
 from quarterdeck.views.tables import RUNS
 
 BEAT_S = 10.0
@@ -32,6 +33,7 @@ class Supervisor:
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
         self._hurried = asyncio.Event()
+        self._ward = Ward()
         self._pulse: asyncio.Task[None] | None = None
 
     @property
@@ -81,7 +83,7 @@ class Supervisor:
     def _begin(self, name: StreamName) -> None:
         if self._draining or name in self._running:
             return
-        runner = Runner(self._crew, name)
+        runner = Runner(self._crew, name, self._ward)
         task = asyncio.create_task(self._drive(runner, name))
         self._running[name] = (runner, task)
 

@@ -25,6 +25,11 @@ def decide(state: RunState, context: Context) -> Intent:
     return _next_call(state, context)
 
 
+def suspect(state: RunState) -> bool:
+    """Whether the next crash would be the run's last, so that it should be known to be its own."""
+    return state.crashes == MAX_CRASHES - 1
+
+
 def _ended_from_outside(state: RunState) -> Finish | None:
     if state.stopped:
         return Finish("stopped", state.content, "stopped", "The run was stopped; this is what there was.")
