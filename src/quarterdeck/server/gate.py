@@ -34,8 +34,7 @@ class Gate:
             await problems.of(problem)(scope, receive, send)
             return
         later: list[EventStream] = []
-        scope[LATER] = later
-        await self._app(scope, receive, send)
+        await self._app({**scope, LATER: later}, receive, send)  # a copy: what routing adds to it goes with it
         for stream in later:
             await stream.carry_out(receive, send)
 

@@ -6,6 +6,7 @@ What is written was committed before. A heartbeat carries the head, so that a cl
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from typing import Protocol
 
@@ -16,6 +17,7 @@ from quarterdeck.log.cursor import Cursor, Gap
 from quarterdeck.ports import Row
 
 BEAT_S = 15.0
+LOOK_S = 0.005
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -65,7 +67,6 @@ class EventStream(Response):
     def __init__(self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: str, opening: bytes = b"") -> None:
         self._cursor, self._door, self._open, self._last, self._opening = cursor, door, streams, last, opening
         self.status_code, self.background = 200, None
-        self._gone = False
         self._timer: asyncio.TimerHandle | None = None
 
     def nudge(self) -> None:
@@ -82,19 +83,17 @@ class EventStream(Response):
         if self._opening:
             await send({"type": "http.response.body", "body": self._opening, "more_body": True})
         close = self._open.add(self)
-        leaving = asyncio.ensure_future(self._watch(receive))
         self._arm()
         try:
-            await self._pump(send)
+            await self._pump(receive, send)
         finally:
             close()
-            leaving.cancel()
             if self._timer is not None:
                 self._timer.cancel()
 
-    async def _pump(self, send: Send) -> None:
+    async def _pump(self, receive: Receive, send: Send) -> None:
         frames = self._door.frames
-        while not self._gone:
+        while True:
             try:
                 rows = await self._cursor.rows()
             except Gap:  # trimmed under its eyes: it comes back, and is told the gap
@@ -103,18 +102,18 @@ class EventStream(Response):
                 body = frames(rows[0]) if len(rows) == 1 else b"".join(map(frames, rows))
                 ended = rows[-1].kind == self._last
             else:
-                body, ended = self._silence()
+                body, ended = await self._silence(receive)
             await send(
                 {"type": "http.response.body", "body": body + END if ended and rows else body, "more_body": not ended}
             )
             if ended:
                 return
 
-    def _silence(self) -> tuple[bytes, bool]:
+    async def _silence(self, receive: Receive) -> tuple[bytes, bool]:
         """What to say when there is nothing to tell: that we are going, or that we are still here."""
         if self._open.draining:
             return DRAINING, True
-        if self._gone:
+        if await _left(receive):
             return b"", True
         return b'event: hb\ndata: {"head": %d}\n\n' % self._cursor.seq, False
 
@@ -125,9 +124,12 @@ class EventStream(Response):
         self._cursor.nudge()
         self._arm()
 
-    async def _watch(self, receive: Receive) -> None:
-        """Notice a client that leaves, however quiet the run is."""
-        while (await receive())["type"] != "http.disconnect":
-            pass
-        self._gone = True
-        self._cursor.nudge()
+
+async def _left(receive: Receive) -> bool:
+    """Whether the client is gone. Asked now and then: a task that waits for it would weigh more than the stream."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LOOK_S):
+            while (await receive())["type"] != "http.disconnect":
+                pass
+            return True
+    return False
