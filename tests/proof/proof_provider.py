@@ -30,13 +30,14 @@ def told(message: str, count: int) -> list[str]:
 
 @dataclass
 class Provider:
-    """`reached` is called at each moment of each request, before anything more is sent."""
+    """`reached` is called at each moment of each request, before anything more is sent; `hold` stops the flow."""
 
     deltas: int = 24
     pace_s: float = 0.0
     reached: Callable[[Moment, Asked], None] = lambda moment, asked: None
     record: list[Asked] = field(default_factory=list)
     total: int = 0
+    hold: asyncio.Event | None = None
     _server: asyncio.Server | None = None
     _busy: set[asyncio.Task[None]] = field(default_factory=set)
 
@@ -87,6 +88,8 @@ class Provider:
             asked.sent += 1
             self.total += 1
             self.reached("delta", asked)
+            if self.hold is not None:
+                await self.hold.wait()
         writer.write(_frame({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
         await writer.drain()
         asked.whole = True

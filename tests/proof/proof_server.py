@@ -20,8 +20,9 @@ class ServerProcess:
 
     def __init__(self, folder: Path, model_url: str, **settings: str) -> None:
         self.folder, self.log = folder, folder / "server.log"
-        self._env = {
+        self.settings = {
             "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
             "HOME": str(folder),
             "QUARTERDECK_MODEL": "openai/told",
             "OPENAI_BASE_URL": model_url,
@@ -53,7 +54,7 @@ class ServerProcess:
                 *("serve", "--port", "0", "--data-dir", str(self.folder), "--log-level", "info"),
                 stdout=asyncio.subprocess.PIPE,
                 stderr=log,
-                env=self._env,
+                env=self.settings,
             )
         assert self._process.stdout is not None
         async with asyncio.timeout(START_S):
@@ -64,6 +65,11 @@ class ServerProcess:
             self.url = found[1].decode()
             self.generation += 1
             self._started.notify_all()
+
+    async def says(self, word: str) -> None:
+        """Wait until its log says so; a file has no bell, so it is looked at each time another thread had a turn."""
+        while word not in self.log.read_text():
+            await asyncio.to_thread(self.log.stat)
 
     async def started_again(self, after: int) -> None:
         async with self._started:
