@@ -131,8 +131,7 @@ class Committer:
 
     def trimmed(self, name: StreamName, last_gone: Row, snapshot: bytes) -> StreamState:
         """Raise a stream's floor; only called by a chore, on the thread."""
-        if self.broken is not None:
-            raise self.broken
+        self._must_be_whole()
         known = self._known(Batch(), name)
         if last_gone.last <= known.floor:  # somebody else trimmed more in the meantime
             return known
@@ -141,6 +140,15 @@ class Committer:
         self._states[name] = state
         self._tail.forget(name)
         return state
+
+    def forget_onces(self, before: float) -> None:
+        """Only called by a chore, on the thread."""
+        self._must_be_whole()
+        self._store.forget_onces(before)
+
+    def _must_be_whole(self) -> None:
+        if self.broken is not None:
+            raise StorageBroken(self.broken.detail)
 
     def close(self) -> None:
         with self._lock:
@@ -198,12 +206,11 @@ class Committer:
 
     def _write(self, work: _Work) -> None:
         try:
-            if self.broken is not None:
-                raise self.broken
+            self._must_be_whole()
             self._store.commit(work.batch)
         except Problem as error:
             if isinstance(error, StorageBroken):
-                self.broken = error
+                self.broken = self.broken or error
             work.answers = [(job, error) for job, _ in work.answers]
             work.pours = [(pour, error) for pour, _ in work.pours]
             work.rows.clear()

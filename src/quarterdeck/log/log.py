@@ -87,7 +87,7 @@ class Log:
         return await self._chore(lambda: self._committer.trimmed(name, gone[-1], snapshot))
 
     async def forget_onces(self, before: float) -> None:
-        await self._chore(lambda: self._store.forget_onces(before))
+        await self._chore(lambda: self._committer.forget_onces(before))
 
     # Reading
 
