@@ -25,7 +25,7 @@ from quarterdeck.log.entries import Appended, Entry
 from quarterdeck.log.rows import DELTAS, SALT, admit, advanced, placed, recorded, refuse, repeated, row_of
 from quarterdeck.log.spout import DeltaKind, Pour, Spout
 from quarterdeck.log.tail import Tail
-from quarterdeck.ports import Batch, Change, Once, Row, Store, StreamState
+from quarterdeck.ports import Batch, Change, Once, Patch, Row, Store, StreamState
 
 STATES = 4096  # streams whose state is kept at hand
 CROWD = 12  # streams in one commit from which on it pays to gather a little
@@ -311,7 +311,8 @@ class Committer:
             if row.kind not in DELTAS:
                 fact = recorded(name, row)
                 for view in self._views:
-                    batch.changes.extend(view.apply(fact))
+                    for change in view.apply(fact):
+                        _note(batch.changes, change)
 
     def _tell(self, work: _Work, chores: Sequence[tuple[Chore, object]]) -> None:
         then: Then = {}
@@ -335,6 +336,15 @@ class Committer:
         for loop, bell in tuple(self.bells.items()):
             if not bell.ring(touched, news, then.get(loop, ())):
                 self.bells.pop(loop, None)
+
+
+def _note(changes: list[Change], change: Change) -> None:
+    """Keep a change; one that patches the same line as the last is made one with it."""
+    last = changes[-1] if changes else None
+    if isinstance(change, Patch) and isinstance(last, Patch) and (last.table, last.key) == (change.table, change.key):
+        changes[-1] = Patch(change.table, change.key, {**last.values, **change.values})
+    else:
+        changes.append(change)
 
 
 def _refused(jobs: Sequence[Job], error: Problem) -> _Work:

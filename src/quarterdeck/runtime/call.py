@@ -26,10 +26,11 @@ CAUGHT_UP = 1024
 
 @dataclass(slots=True)
 class Measured:
-    """When the deltas of an attempt came, for the figures told at the end."""
+    """What an attempt said and when its deltas came."""
 
     begun: float = field(default_factory=time.perf_counter)
     samples: list[Sample] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
 
     def seconds(self) -> float:
         return time.perf_counter() - self.begun
@@ -88,7 +89,7 @@ class Caller:
     async def _streamed(
         self, call: CallModel, events: AsyncIterator[ModelEvent], spout: Spout, measured: Measured
     ) -> Event:
-        digest, ended, samples = hashlib.sha256(), None, measured.samples
+        ended, samples = None, measured.samples
         async with aclosing(events):  # type: ignore[type-var]
             async for event in events:
                 if isinstance(event, Ended):
@@ -97,7 +98,7 @@ class Caller:
                 spout.pour(event.kind, call.attempt, event.texts)
                 samples.append(Sample(measured.seconds(), len(event.texts)))
                 if event.kind == "content":
-                    digest.update("".join(event.texts).encode())
+                    measured.said += event.texts
                 if spout.waiting > AHEAD:
                     await spout.below(CAUGHT_UP)
         if ended is None:
@@ -106,7 +107,7 @@ class Caller:
             call.attempt,
             call.role,
             ended.finish,
-            sha256=digest.hexdigest(),
+            sha256=hashlib.sha256("".join(measured.said).encode()).hexdigest(),
             calls=ended.calls,
             usage=ended.usage,
             latency_ms=round(measured.seconds() * 1000, 1),

@@ -15,8 +15,10 @@ from quarterdeck.engine.run.decide import suspect
 from quarterdeck.engine.run.stats import measured as stats_of
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import (
+    AttemptFinished,
     AttemptStarted,
     AttemptSuperseded,
+    ContentStreamed,
     DeadlinePassed,
     RunClaimed,
     RunFinished,
@@ -66,6 +68,7 @@ class Runner:
         self._interrupted = False
         self._pausing: asyncio.Future[None] | None = None
         self._overdue = False
+        self._over = False
 
     async def drive(self) -> None:
         """Take the run from wherever its log stands to its end, or to where it must wait for somebody."""
@@ -89,7 +92,9 @@ class Runner:
 
     async def _go_on(self, state: RunState, context: Context) -> None:
         while not isinstance(intent := decide(state, context), Rest):
-            await self._carry_out(intent, state)
+            await self._carry_out(intent, state, context)
+            if self._over:
+                return
             state = await self._level()
 
     def interrupt(self) -> None:
@@ -107,7 +112,7 @@ class Runner:
 
     async def give_up(self) -> None:
         """End a run that our own code failed at: a clear end is better than a run that never moves again."""
-        state = self._fold.state
+        state = await self._fold.catch_up()
         if state.requested is None or state.outcome is not None:
             return
         if not self._epoch:
@@ -121,10 +126,12 @@ class Runner:
 
     # Deeds
 
-    async def _carry_out(self, intent: CallModel | RunTools | Retry | Finish, state: RunState) -> None:
+    async def _carry_out(
+        self, intent: CallModel | RunTools | Retry | Finish, state: RunState, context: Context
+    ) -> None:
         match intent:
             case CallModel():
-                await self._call(intent, state)
+                await self._call(intent, state, context)
             case RunTools(calls):
                 await self._run_tools(calls, state)
             case Retry(attempt, since, reason, delay_s):
@@ -133,17 +140,29 @@ class Runner:
             case Finish():
                 await self._finish(intent, state)
 
-    async def _call(self, call: CallModel, state: RunState) -> None:
+    async def _call(self, call: CallModel, state: RunState, context: Context) -> None:
         model = await self._caller.model_name(call)
         stage = () if state.stage == call.stage else (StageChanged(call.stage),)
-        await self._append(*stage, AttemptStarted(call.attempt, call.role, model))
+        started = AttemptStarted(call.attempt, call.role, model)
+        await self._append(*stage, started)
         assert state.requested is not None
         self._measured = Measured()
         native = state.requested.loop == "native"
         spout = self._spout()
         ended = await self._unless_interrupted(self._caller.carry_out(call, spout, self._measured, native=native))
-        if ended is not None:
+        if ended is None:
+            return
+        foreseen = self._foreseen(state, started, ended)
+        last = decide(foreseen, context)
+        if isinstance(ended, AttemptFinished) and isinstance(last, Finish) and not self._interrupted:
+            await self._finish(last, foreseen, ended, behind=spout)
+        else:
             await self._append(ended, behind=spout)
+
+    def _foreseen(self, state: RunState, started: AttemptStarted, ended: Event) -> RunState:
+        """The state as it will be read back, so that a whole answer and the end of its run are one commit."""
+        said = ContentStreamed(started.attempt, tuple(self._measured.said))
+        return evolve(evolve(evolve(state, started), said), ended)
 
     async def _unless_interrupted(self, deed: Coroutine[Any, Any, Event]) -> Event | None:
         """The event a deed came to, or None if it was broken off. Text that came before is in the log all the same."""
@@ -187,14 +206,16 @@ class Runner:
         await asyncio.wait([self._pausing], timeout=seconds)
         self._pausing = None
 
-    async def _finish(self, finish: Finish, state: RunState) -> None:
+    async def _finish(self, finish: Finish, state: RunState, *before: Event, behind: Spout | None = None) -> None:
         assert state.requested is not None
         stats = stats_of(self._measured.samples)
         ended = RunFinished(finish.outcome, finish.answer, finish.code, finish.detail, stats, state.usage)
         status = "failed" if finish.outcome == "quarantined" else finish.outcome
         said = MessageAdded("assistant", finish.answer, self._name.key, status)
         stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
-        await self._append(ended, also=Entry(stream, (said,), actor=self._actor, cause=self._name.key))
+        also = Entry(stream, (said,), actor=self._actor, cause=self._name.key)
+        await self._append(*before, ended, also=also, behind=behind)
+        self._over = True
 
     # The log
 
