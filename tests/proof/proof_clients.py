@@ -36,6 +36,12 @@ class Transcript:
     cuts: int = 0
     statuses: list[int] = field(default_factory=list)
     ended: bool = False
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def sees(self, event: str) -> None:
+        while not self.named(event):
+            self.news.clear()
+            await self.news.wait()
 
     @property
     def last(self) -> int:
@@ -70,6 +76,7 @@ class Transcript:
         assert frame.seq == self.last + 1, f"after {self.last} came {frame.seq}"
         self.task = self.task or frame.data["task_id"]
         self.frames.append(frame)
+        self.news.set()
 
 
 class Clients:
@@ -103,6 +110,10 @@ class Clients:
         joining = Transcript(message, task=task)
         self._follow(joining, None, asyncio.Event())
         return joining
+
+    async def stop(self, transcript: Transcript) -> int:
+        async with self._session.post(f"{self._server.url}/v1/tasks/{transcript.task}/stop") as response:
+            return response.status
 
     async def all_ended(self) -> None:
         """Whatever goes wrong in one client is raised here."""
