@@ -43,8 +43,12 @@ class Cursor:
     async def rows(self) -> Sequence[Row]:
         """What comes next: at once if there is something, else when there is. Nothing only after a `nudge`."""
         while True:
-            if found := await self.ready():
-                return found
+            # Written out rather than handed on: this is done for every watcher of every commit.
+            found = self._source.recent(self.name, self.seq)
+            if found is None:
+                found = await self._stored()
+            if found:
+                return self._stepped(found)
             waiter = self._bell.wait_for(self.name)
             if self._nudged:
                 self._bell.leave(self.name, waiter)
@@ -52,26 +56,23 @@ class Cursor:
                 return ()
             self._waiter = waiter
             try:
-                if not await self._missed():
+                missed = self._source.recent(self.name, self.seq)  # committed just before the bell was hung up
+                if missed is None:
+                    missed = await self._source.read(self.name, self.seq, 1)
+                if not missed:
                     await waiter
             finally:
                 self._waiter = None
                 self._bell.leave(self.name, waiter)
 
-    async def _missed(self) -> bool:
-        """Whether something was committed just before the bell was hung up."""
-        found = self._source.recent(self.name, self.seq)
-        if found is None:
-            found = await self._source.read(self.name, self.seq, 1)
-        return bool(found)
-
     async def ready(self) -> Sequence[Row]:
         """What is there now."""
         found = self._source.recent(self.name, self.seq)
         if found is None:
-            found = await self._source.read(self.name, self.seq) or await self._nothing()
-        if not found:
-            return ()
+            found = await self._stored()
+        return self._stepped(found) if found else ()
+
+    def _stepped(self, found: list[Row]) -> list[Row]:
         found[0] = cut(found[0], self.seq)
         if found[0].first > self.seq + 1:
             raise Gap(self.seq + 1, found[0].first - 1)
@@ -80,6 +81,9 @@ class Cursor:
                 raise AssertionError(f"{self.name} steps from {self.seq} to {row.first}")
             self.seq = row.last
         return found
+
+    async def _stored(self) -> list[Row]:
+        return await self._source.read(self.name, self.seq) or await self._nothing()
 
     async def _nothing(self) -> list[Row]:
         """The store has nothing behind this place: it is the head, unless all that came after it was trimmed."""
