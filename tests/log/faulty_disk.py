@@ -1,5 +1,6 @@
 """A disk that fails on demand: SQLite's own way to the files, with faults switched on and off while it is used."""
 
+# ruff: noqa: N802 - the methods have the names that SQLite gives them
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -70,7 +70,7 @@ class SqliteStore:
         return str(self._writer.execute("SELECT value FROM meta WHERE key = 'epoch'").get)
 
     def prepare(self, tables: Sequence[Table]) -> None:
-        with self._writer:
+        with self._told(), self._transaction():
             for table in tables:
                 for statement in schema.create(table):
                     self._writer.execute(statement)
@@ -243,8 +243,9 @@ class SqliteStore:
         self._let_go()
 
     def _let_go(self) -> None:
-        if hasattr(self, "_writer"):
-            self._writer.close()
+        with contextlib.suppress(apsw.Error):  # a disk that fails now has told us before; the next start recovers
+            if hasattr(self, "_writer"):
+                self._writer.close()
         self._lock.release()
 
     def _reader(self) -> apsw.Connection:
