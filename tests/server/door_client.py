@@ -90,6 +90,11 @@ class Connection:
         OPEN.append(opened)
         return opened
 
+    @property
+    def port(self) -> int:
+        """Ours, by which the server knows us."""
+        return int(self.writer.get_extra_info("sockname")[1])
+
     def send(self, data: bytes) -> None:
         self.writer.write(data)
 
@@ -322,6 +327,14 @@ async def replay(server: Serving, task: str, query: str = "", headers: Mapping[s
     await watch.rest()
     watch.close()
     return watch
+
+
+async def let_go(server: Serving, *connections: Connection) -> None:
+    """Wait until the server holds none of these any more."""
+    ports = {connection.port for connection in connections}
+    async with asyncio.timeout(BOUND_S):
+        while server.clients() & ports:
+            await ask(server, "GET", "/healthz")
 
 
 async def stop(server: Serving, task: str) -> Answer:

@@ -79,8 +79,10 @@ class Serving:
     def memory(self) -> int:
         return int(psutil.Process(self._process.pid).memory_info().rss)
 
-    def descriptors(self) -> int:
-        return int(psutil.Process(self._process.pid).num_fds())
+    def clients(self) -> set[int]:
+        """The ports of those it holds a connection with."""
+        held = psutil.Process(self._process.pid).net_connections("tcp4")
+        return {each.raddr.port for each in held if each.raddr}
 
     def terminate(self) -> None:
         """Ask it to go; returns when it is gone."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from starlette.responses import Response
@@ -18,6 +18,7 @@ from quarterdeck.ports import Row
 
 BEAT_S = 15.0
 LOOK_S = 0.005
+PIECE = 64 * 1024  # what is written at once, and so what a reader that stops reading costs
 HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),
@@ -92,22 +93,34 @@ class EventStream(Response):
                 self._timer.cancel()
 
     async def _pump(self, receive: Receive, send: Send) -> None:
-        frames = self._door.frames
         while True:
             try:
                 rows = await self._cursor.rows()
             except Gap:  # trimmed under its eyes: it comes back, and is told the gap
                 return
             if rows:
-                body = frames(rows[0]) if len(rows) == 1 else b"".join(map(frames, rows))
                 ended = rows[-1].kind == self._last
+                body = self._door.frames(rows[0]) if len(rows) == 1 else await self._told(rows, send)
+                if len(body) > PIECE:
+                    body = await _sent_but_last(body, send)
+                if ended:
+                    body += END
             else:
                 body, ended = await self._silence(receive)
-            await send(
-                {"type": "http.response.body", "body": body + END if ended and rows else body, "more_body": not ended}
-            )
+            await send({"type": "http.response.body", "body": body, "more_body": not ended})
             if ended:
                 return
+
+    async def _told(self, rows: Sequence[Row], send: Send) -> bytes:
+        """The rows' frames. What is more than a piece is sent on the way: a slow reader holds no more than that."""
+        frames, gathered, size = self._door.frames, list[bytes](), 0
+        for row in rows:
+            gathered.append(body := frames(row))
+            size += len(body)
+            if size > PIECE:
+                last = await _sent_but_last(b"".join(gathered), send)
+                gathered, size = [last], len(last)
+        return b"".join(gathered)
 
     async def _silence(self, receive: Receive) -> tuple[bytes, bool]:
         """What to say when there is nothing to tell: that we are going, or that we are still here."""
@@ -123,6 +136,15 @@ class EventStream(Response):
     def _beat(self) -> None:
         self._cursor.nudge()
         self._arm()
+
+
+async def _sent_but_last(body: bytes, send: Send) -> bytes:
+    """Send all but the last piece, which is returned."""
+    begin = 0
+    while len(body) - begin > PIECE:
+        await send({"type": "http.response.body", "body": body[begin : begin + PIECE], "more_body": True})
+        begin += PIECE
+    return body[begin:]
 
 
 async def _left(receive: Receive) -> bool:

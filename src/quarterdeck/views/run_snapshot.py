@@ -17,7 +17,7 @@ class RunSnapshot:
 
     seq: int = 0
     status: str = "queued"
-    stage: str | None = None
+    stage: str | None = "queued"
     attempt: int = 0
     content: str = ""
     reasoning: str = ""
@@ -41,8 +41,6 @@ def evolve(shot: RunSnapshot, event: Event) -> RunSnapshot:
 
 def _evolved(shot: RunSnapshot, event: Event) -> RunSnapshot:
     match event:
-        case ev.RunRequested():
-            return replace(shot, stage="queued")
         case ev.RunClaimed():
             return replace(shot, status="running")
         case ev.StageChanged(stage):
