@@ -15,7 +15,7 @@ import orjson
 
 from quarterdeck.events import run as ev
 from quarterdeck.events.base import Event, Unknown
-from quarterdeck.log.rows import DELTAS, event_of
+from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Row
 
 Payload: TypeAlias = dict[str, Any]
@@ -35,7 +35,11 @@ class RunDoor:
     def frames(self, row: Row) -> bytes:
         """The row's frames. Kept with the row: the next watcher is handed the same bytes."""
         if row.wire is None:
-            row.wire = self._deltas(row) if row.kind in DELTAS else b"".join(map(self._frame, self.told(row)))
+            event = event_of(row)
+            if isinstance(event, ev.ContentStreamed | ev.ReasoningStreamed):
+                row.wire = self._deltas(row, event)
+            else:
+                row.wire = b"".join(map(self._frame, self.told(row)))
         return row.wire
 
     def told(self, row: Row) -> Iterator[Told]:
@@ -57,14 +61,16 @@ class RunDoor:
         data = json.dumps(payload, ensure_ascii=False)
         return f"id: v1.{self.epoch}.{place}\nevent: {name}\ndata: {data}\n\n".encode()
 
-    def _deltas(self, row: Row) -> bytes:
+    def _deltas(self, row: Row, event: ev.ContentStreamed | ev.ReasoningStreamed) -> bytes:
         """The hot path: one small template for each delta, no dictionary, no second pass over the text."""
         before = f"id: v1.{self.epoch}.".encode()
         between = f'\nevent: {_DELTA_NAMES[row.kind]}\ndata: {{"task_id": "{self.task}", "delta": '.encode()
         dumps = orjson.dumps
-        texts = orjson.loads(row.data)["texts"]
         return b"".join(
-            [b"%b%d%b%b}\n\n" % (before, place, between, dumps(text)) for place, text in enumerate(texts, row.first)]
+            [
+                b"%b%d%b%b}\n\n" % (before, place, between, dumps(text))
+                for place, text in enumerate(event.texts, row.first)
+            ]
         )
 
 
