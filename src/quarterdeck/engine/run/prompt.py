@@ -10,7 +10,7 @@ from quarterdeck.engine.run.state import RunState
 from quarterdeck.kernel.parts import Message, ToolSpec
 
 SYSTEM = "You are a careful assistant. Answer in the language of the user, and say so when you do not know something."
-SYSTEM_SLIGHT = "You are a helpful assistant. Answer briefly."
+SYSTEM_SLIGHT = "You are a helpful AI assistant."
 ACTION = """Decide what must be done before the user can be answered. Reply with one JSON object:
 {"kind": "action_directive", "intent": "...", "risk_level": "none|low|medium|high|forbidden",
  "actions": [{"tool": "...", "args": {...}, "reason": "..."}], "then": "answer|plan"}
