@@ -1,0 +1,67 @@
+"""One example of every event, and the golden log that keeps how each was stored.
+
+`python tests/events/examples.py` adds what the golden log lacks. A line that is there is never changed: what was
+stored must be read for ever.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from quarterdeck.events import run, talk
+from quarterdeck.events.base import Event
+from quarterdeck.events.codec import encode
+from quarterdeck.kernel.parts import ToolCall, Usage
+
+GOLDEN = Path(__file__).parents[1] / "data" / "logs" / "v1.jsonl"
+CALL = ToolCall("call-1", "file_read", '{"path": "a b.txt"}')
+USAGE = Usage(120, 45, 7)
+STATS = run.Stats(45, 1500.5, 320.25, 10.0, 30.5, 64.0)
+
+EXAMPLES: tuple[Event, ...] = (
+    run.RunRequested("c-1", 'What is in "a b.txt"?\n请读', "native", "/work", "on", True, 90.0, 12),
+    run.RunClaimed("worker-1", 3),
+    run.RunReleased("worker-1", 3),
+    run.StageChanged("running_tool"),
+    run.AttemptStarted(2, "thinker", "openai/gpt"),
+    run.ReasoningStreamed(2, ("Let", " me", " see")),
+    run.ContentStreamed(2, ("It", " says ", "“да” ☂ \U0001f9ed", "")),
+    run.AttemptFinished(2, "action", "tool_calls", "text", "0" * 64, (CALL,), USAGE, 812.5),
+    run.AttemptBroke(2, "critic", "rate_limited", "slow down", True, 7.5),
+    run.AttemptSuperseded(2, 14, "cut", 1.5),
+    run.ToolStarted(CALL),
+    run.ToolFinished("call-1", "file_read", False, "no such file"),
+    run.StopRequested("enough"),
+    run.DeadlinePassed(),
+    run.RunFinished("failed", "so far", "model_failed", "it went away", STATS, USAGE),
+    talk.ConversationOpened("What is in…", "/work"),
+    talk.MessageAdded("assistant", "It says “да”.", "r-1", "stopped"),
+)
+
+
+def stored(event: Event) -> dict[str, Any]:
+    """How one event stands in the golden log: the bytes as they are stored, and the value they must give."""
+    value = orjson.loads(orjson.dumps(dataclasses.asdict(event)))
+    return {"kind": event.KIND, "version": event.VERSION, "data": encode(event).decode(), "value": value}
+
+
+def golden() -> list[dict[str, Any]]:
+    return [orjson.loads(line) for line in GOLDEN.read_bytes().splitlines()]
+
+
+def main() -> None:
+    known = {(line["kind"], line["version"]) for line in golden()} if GOLDEN.exists() else set()
+    with GOLDEN.open("ab") as file:
+        for event in EXAMPLES:
+            if (event.KIND, event.VERSION) not in known:
+                file.write(orjson.dumps(stored(event)) + b"\n")
+                sys.stdout.write(f"added {event.KIND} version {event.VERSION}\n")
+
+
+if __name__ == "__main__":
+    main()
