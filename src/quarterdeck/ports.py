@@ -204,8 +204,11 @@ class Store(Protocol):
     def commit(self, batch: Batch) -> None:
         """All or nothing, and on the disk when it returns. Raises `StorageFull` or `StorageBroken`."""
 
-    def rows(self, stream: StreamState, after: int, limit: int) -> list[Row]:
-        """Whole rows with `last > after`, in order, at most `limit`."""
+    def rows(self, stream: StreamState, after: int, limit: int, size: int | None = None) -> list[Row]:
+        """Whole rows with `last > after`, in order, at most `limit`; none behind the one that makes `size` bytes full.
+
+        A store may give more than `size` where it costs nothing, but never nothing where there is something.
+        """
 
     def streams(self) -> Iterator[StreamState]:
         """All streams, in order of their ids."""

@@ -111,7 +111,7 @@ class Committer:
             if self._closing:
                 raise StorageBroken("The log is closed.", code="log_closed")
             latest = self._latest.get(spout.name)
-            if isinstance(latest, Pour) and latest.spout is spout and latest.kind == kind and latest.attempt == attempt:
+            if isinstance(latest, Pour) and latest.takes(spout, kind, attempt):
                 latest.texts += texts
                 return
             job = Pour(spout, kind, attempt, texts)

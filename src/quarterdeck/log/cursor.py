@@ -11,6 +11,8 @@ from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.rows import cut
 from quarterdeck.ports import Row, StreamState
 
+PAGE_BYTES = 256 * 1024  # what one reader that catches up has in hand at a time
+
 
 class Gap(Exception):
     """The places asked for are below the stream's floor. Whoever reads on does so from a snapshot."""
@@ -25,7 +27,7 @@ class Source(Protocol):
 
     def recent(self, name: StreamName, after: int) -> list[Row] | None: ...
 
-    async def read(self, name: StreamName, after: int = 0, limit: int = ...) -> list[Row]: ...
+    async def read(self, name: StreamName, after: int = 0, limit: int = ..., size: int | None = ...) -> list[Row]: ...
 
     async def look(self, name: StreamName) -> StreamState | None: ...
 
@@ -83,7 +85,7 @@ class Cursor:
         return found
 
     async def _stored(self) -> list[Row]:
-        return await self._source.read(self.name, self.seq) or await self._nothing()
+        return await self._source.read(self.name, self.seq, size=PAGE_BYTES) or await self._nothing()
 
     async def _nothing(self) -> list[Row]:
         """The store has nothing behind this place: it is the head, unless all that came after it was trimmed."""

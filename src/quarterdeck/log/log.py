@@ -94,13 +94,14 @@ class Log:
     def recent(self, name: StreamName, after: int) -> list[Row] | None:
         return self._tail.after(name, after)
 
-    async def read(self, name: StreamName, after: int = 0, limit: int = PAGE) -> list[Row]:
-        """Rows behind `after`, at most `limit`; from memory where it reaches back so far."""
+    async def read(self, name: StreamName, after: int = 0, limit: int = PAGE, size: int | None = None) -> list[Row]:
+        """Rows behind `after`, at most `limit`, and not much more than `size` bytes; from memory where it reaches back
+        so far."""
         found = self._tail.after(name, after)
         if found is not None:
             return found[:limit]
         state = await self.look(name)
-        return [] if state is None else await self._in_thread(self._store.rows, state, after, limit)
+        return [] if state is None else await self._in_thread(self._store.rows, state, after, limit, size)
 
     def follow(self, name: StreamName, after: int = 0) -> Cursor:
         return Cursor(self, self._bell(), name, after)

@@ -89,7 +89,7 @@ class MemoryStore:
             for once, at in batch.onces:
                 self._onces[once.key] = (once, at)
 
-    def rows(self, stream: StreamState, after: int, limit: int) -> list[Row]:
+    def rows(self, stream: StreamState, after: int, limit: int, size: int | None = None) -> list[Row]:  # noqa: ARG002
         with self._lock:
             found = [row for row in self._rows.get(stream.id, ()) if row.last > after]
         return [replace(row) for row in found[:limit]]

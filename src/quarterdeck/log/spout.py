@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 from quarterdeck.kernel.ids import StreamName
 
 DeltaKind = Literal["content", "reasoning"]
+LONGEST_ROW = 1024  # deltas, or a few more
 
 
 class Pour:
@@ -17,6 +18,11 @@ class Pour:
 
     def __init__(self, spout: Spout, kind: DeltaKind, attempt: int, texts: list[str]) -> None:
         self.spout, self.kind, self.attempt, self.texts = spout, kind, attempt, list(texts)
+
+    def takes(self, spout: Spout, kind: DeltaKind, attempt: int) -> bool:
+        """Whether more of these may go in with it. A row has a bound, since whoever reads it holds the whole of it."""
+        mine = self.spout is spout and self.kind == kind and self.attempt == attempt
+        return mine and len(self.texts) < LONGEST_ROW
 
 
 class Sink(Protocol):

@@ -200,8 +200,17 @@ class SqliteStore:
         except (apsw.Error, UnicodeDecodeError) as error:
             raise unread(error, self._path) from None
 
-    def rows(self, stream: StreamState, after: int, limit: int) -> list[Row]:
-        return [Row(*found) for found in self._ask(schema.ROWS, (stream.id, after, limit))]
+    def rows(self, stream: StreamState, after: int, limit: int, size: int | None = None) -> list[Row]:
+        if size is None:
+            return [Row(*found) for found in self._ask(schema.ROWS, (stream.id, after, limit))]
+        page: list[Row] = []
+        with self._heard(), contextlib.closing(self._reader().cursor()) as reading:
+            for found in reading.execute(schema.ROWS, (stream.id, after, limit)):
+                page.append(row := Row(*found))
+                size -= len(row.data)
+                if size <= 0:
+                    break
+        return page
 
     def scan(self) -> Iterator[tuple[StreamState, Row]]:
         last = 0
