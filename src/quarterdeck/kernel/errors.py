@@ -8,6 +8,7 @@ Problem                     .code .detail .extra     -> application/problem+json
   Conflict         somebody else was first
     Fenced         a newer epoch owns this stream
     Closed         the stream has had its last event
+    Moved          the stream has gone on since it was looked at
   LimitReached     too much, or too fast
   Unavailable      a door is shut for now
     StorageFull    the disk takes no more; reading goes on
@@ -59,6 +60,10 @@ class Fenced(Conflict):
 
 class Closed(Conflict):
     code = "closed"
+
+
+class Moved(Conflict):
+    code = "moved"
 
 
 class LimitReached(Problem):

@@ -31,6 +31,7 @@ class Entry:
     """Events for one stream. `opening` goes first where the stream is still empty.
 
     `fence` is the epoch of the writer's claim: a stream that has been claimed since refuses the entry.
+    `head` is where the stream must still end for the entry to make sense: one that has gone on refuses it.
     `behind` is a spout whose text this entry sums up: where any of it was refused, so is the entry.
     """
 
@@ -42,6 +43,7 @@ class Entry:
     fence: int | None = None
     claim: Claim | None = None
     producer: Producer | None = None
+    head: int | None = None
     behind: Spout | None = None
 
 

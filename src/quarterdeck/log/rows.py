@@ -11,7 +11,7 @@ import orjson
 from quarterdeck.events.base import Event, Recorded
 from quarterdeck.events.codec import BY_KIND, decode, encode
 from quarterdeck.events.run import ContentStreamed, ReasoningStreamed
-from quarterdeck.kernel.errors import Closed, Conflict, Fenced, Invalid
+from quarterdeck.kernel.errors import Closed, Conflict, Fenced, Invalid, Moved
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.entries import Claim, Entry, Producer
 from quarterdeck.ports import Mark, Row, StreamState
@@ -23,9 +23,13 @@ SALT = 16
 def admit(state: StreamState, entry: Entry, alive: Callable[[str], bool]) -> StreamState:
     """Whether the entry may go in, and the stream as it stands once its writer is let in."""
     if entry.claim is not None:
-        return _claimed(state, entry.claim, alive)
-    refuse(state, entry.fence)
-    return state
+        admitted = _claimed(state, entry.claim, alive)
+    else:
+        refuse(state, entry.fence)
+        admitted = state
+    if entry.head is not None and entry.head != state.head:
+        raise Moved(f"{state.name} was to end at {entry.head} and has gone on to {state.head}.")
+    return admitted
 
 
 def refuse(state: StreamState, fence: int | None) -> None:

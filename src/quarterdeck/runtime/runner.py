@@ -6,6 +6,7 @@ A run that was left at any line is taken up here by the same loop. There is no o
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,7 +29,7 @@ from quarterdeck.events.run import (
     ToolStarted,
 )
 from quarterdeck.events.talk import MessageAdded
-from quarterdeck.kernel.errors import Problem, ToolFailed
+from quarterdeck.kernel.errors import Moved, Problem, ToolFailed
 from quarterdeck.kernel.ids import ConversationId, StreamName, conversation_stream
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.log.entries import Claim, Entry
@@ -138,13 +139,13 @@ class Runner:
                 await self._append(AttemptSuperseded(attempt, since, reason, round(delay_s, 3)))
                 await self._pause(delay_s)
             case Finish():
-                await self._finish(intent, state)
+                await self._finish(intent, state, head=self._fold.seq)
 
     async def _call(self, call: CallModel, state: RunState, context: Context) -> None:
         model = await self._caller.model_name(call)
         stage = () if state.stage == call.stage else (StageChanged(call.stage),)
         started = AttemptStarted(call.attempt, call.role, model)
-        await self._append(*stage, started)
+        begin = await self._append(*stage, started)
         assert state.requested is not None
         self._measured = Measured()
         native = state.requested.loop == "native"
@@ -155,8 +156,9 @@ class Runner:
         foreseen = self._foreseen(state, started, ended)
         last = decide(foreseen, context)
         if isinstance(ended, AttemptFinished) and isinstance(last, Finish) and not self._interrupted:
-            await self._finish(last, foreseen, ended, behind=spout)
-        else:
+            head = begin + sum(sample.tokens for sample in self._measured.samples)
+            await self._finish(last, foreseen, ended, head=head, behind=spout)
+        if not self._over:
             await self._append(ended, behind=spout)
 
     def _foreseen(self, state: RunState, started: AttemptStarted, ended: Event) -> RunState:
@@ -206,7 +208,10 @@ class Runner:
         await asyncio.wait([self._pausing], timeout=seconds)
         self._pausing = None
 
-    async def _finish(self, finish: Finish, state: RunState, *before: Event, behind: Spout | None = None) -> None:
+    async def _finish(
+        self, finish: Finish, state: RunState, *before: Event, head: int | None = None, behind: Spout | None = None
+    ) -> None:
+        """The end, unless something came in between that it does not know of: a stop, the last words of a stream."""
         assert state.requested is not None
         stats = stats_of(self._measured.samples)
         ended = RunFinished(finish.outcome, finish.answer, finish.code, finish.detail, stats, state.usage)
@@ -214,8 +219,9 @@ class Runner:
         said = MessageAdded("assistant", finish.answer, self._name.key, status)
         stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
         also = Entry(stream, (said,), actor=self._actor, cause=self._name.key)
-        await self._append(*before, ended, also=also, behind=behind)
-        self._over = True
+        with contextlib.suppress(Moved):
+            await self._append(*before, ended, also=also, head=head, behind=behind)
+            self._over = True
 
     # The log
 
@@ -227,13 +233,20 @@ class Runner:
             state = await self._fold.catch_up()
         return state
 
-    async def _append(self, *events: Event, also: Entry | None = None, behind: Spout | None = None) -> None:
-        """Append to the run under this runner's claim; the first append makes the claim."""
+    async def _append(
+        self, *events: Event, also: Entry | None = None, head: int | None = None, behind: Spout | None = None
+    ) -> int:
+        """Append to the run under this runner's claim and return the last place; the first append makes the claim."""
         claim, self._claim = self._claim, None
         if claim is not None:
             events = (self._claimed(), *events)
-        entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, claim=claim, behind=behind)
-        await self._crew.log.append(entry, *([also] if also else []))
+        entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, claim=claim, head=head, behind=behind)
+        try:
+            appended = await self._crew.log.append(entry, *([also] if also else []))
+        except Moved:
+            self._claim = claim
+            raise
+        return appended.places[0][1]
 
     def _claimed(self) -> RunClaimed:
         return RunClaimed(self._crew.worker, self._epoch)
