@@ -40,7 +40,7 @@ ONCE = "INSERT OR REPLACE INTO once(key, digest, answer, at) VALUES(?,?,?,?)"
 
 _PLACE = "(?,?,?,?,?,?,?,?,?,?,?)"
 # One statement for many rows: each step gives the interpreter away and must win it back, so steps are what is dear.
-SIZES = (64, 32, 16, 8, 4, 2, 1)
+SIZES = (64, 32, 16, *range(8, 0, -1))
 INSERTS = {size: f"INSERT INTO row(stream, {ROW}) VALUES {','.join([_PLACE] * size)}" for size in SIZES}
 
 _TYPES = {"text": "TEXT", "integer": "INTEGER", "real": "REAL"}

@@ -82,10 +82,9 @@ class SqliteStore:
 
     def commit(self, batch: Batch) -> None:
         with self._told():
-            if len(batch.rows) <= schema.SIZES[0] and not (
-                batch.touched or batch.fresh or batch.changes or batch.onces
-            ):
-                self._insert_rows(batch.rows, whole=True)
+            rows_alone = not (batch.touched or batch.fresh or batch.changes or batch.onces)
+            if rows_alone and len(batch.rows) in schema.INSERTS:  # one statement is a transaction of its own
+                self._insert_rows(batch.rows)
                 return
             with self._transaction():
                 self._write(batch)
@@ -115,7 +114,7 @@ class SqliteStore:
             execute(schema.NEW_STREAM, (s.id, name.tenant, name.kind, name.key, s.epoch, s.owner, s.closed))
         for name in batch.touched:
             self._move(batch.streams[name], fresh=name in batch.fresh)
-        self._insert_rows(batch.rows, whole=False)
+        self._insert_rows(batch.rows)
         for change in batch.changes:
             execute(*_statement(change))
         for once, at in batch.onces:
@@ -127,14 +126,8 @@ class SqliteStore:
         for producer, mark in state.marks.items():
             self._writer.execute(schema.MARK, (state.id, producer, mark.epoch, mark.seq, mark.first, mark.last))
 
-    def _insert_rows(self, rows: Sequence[tuple[StreamState, Row]], *, whole: bool) -> None:
-        """As few statements as possible. `whole`: outside a transaction, so a second statement opens one."""
+    def _insert_rows(self, rows: Sequence[tuple[StreamState, Row]]) -> None:
         begin, left = 0, len(rows)
-        sizes = [size for size in schema.SIZES if size & left] if left <= schema.SIZES[0] else None
-        if whole and sizes is not None and len(sizes) > 1:
-            with self._transaction():
-                self._insert_rows(rows, whole=False)
-            return
         while left:
             size = next(s for s in schema.SIZES if s <= left)
             values: list[Any] = []
@@ -187,7 +180,7 @@ class SqliteStore:
         reader = self._reader()
         with self._heard(), reader:
             states = [_state(reader, found) for found in list(reader.execute(query, values))]
-        return states
+        return states  # noqa: RET504 - a connection's `with` may swallow, as far as its types say
 
     def _ask(self, query: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
         with self._heard():
