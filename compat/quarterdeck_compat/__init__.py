@@ -19,7 +19,10 @@ class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """Finds the names in `MOVED` and hands out their new homes, so that patches, pickles and `isinstance` agree."""
 
     def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+        self,
+        name: str,
+        path: Sequence[str] | None,  # noqa: ARG002 - the finder's signature is Python's
+        target: ModuleType | None = None,  # noqa: ARG002
     ) -> importlib.machinery.ModuleSpec | None:
         return importlib.machinery.ModuleSpec(name, self) if name in MOVED else None
 
