@@ -67,8 +67,7 @@ class Caller:
         except Problem:  # the log refused: not the model's doing
             raise
         except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is None or task.cancelling():
+            if was_cancelled():
                 raise
             return _broke(call, ModelFailed("model_error", "The model's own code was cancelled.", retryable=True))
         except Exception as error:  # noqa: BLE001 - whatever a model's code does, the run gets to hear of it
@@ -130,6 +129,12 @@ class Caller:
                 elif piece["delta"]:
                     yield Burst("content" if kind == "content_delta" else "reasoning", [piece["delta"]])
         yield Ended("stop")
+
+
+def was_cancelled() -> bool:
+    """Whether somebody cancelled this very task; a model's or a tool's code may also raise the error by itself."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def _broke(call: CallModel, failed: ModelFailed) -> AttemptBroke:

@@ -37,7 +37,7 @@ from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.log.spout import Spout
 from quarterdeck.ports import Clock, Toolbox
-from quarterdeck.runtime.call import Caller, Measured
+from quarterdeck.runtime.call import Caller, Measured, was_cancelled
 from quarterdeck.runtime.history import history
 from quarterdeck.runtime.roles import Models
 from quarterdeck.runtime.ward import Ward
@@ -198,7 +198,12 @@ class Runner:
             return ToolFinished(call.id, call.name, ok=False, result=str(why))
         except Problem:
             raise
-        except Exception as error:  # noqa: BLE001 - whatever a tool's code does, the model gets to hear of it
+        except (
+            Exception,
+            asyncio.CancelledError,
+        ) as error:  # whatever a tool's code does, the model gets to hear of it
+            if isinstance(error, asyncio.CancelledError) and was_cancelled():
+                raise
             return ToolFinished(call.id, call.name, ok=False, result=f"{type(error).__name__}: {error}")
 
     async def _pause(self, seconds: float) -> None:

@@ -1,0 +1,173 @@
+"""What tests of the runtime share: a log with supervisors on it, models that misbehave, a toolbox that is real."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from quarterdeck.actions.desk import Desk
+from quarterdeck.actions.runs import Ask, start_run, stop_run
+from quarterdeck.adapters.no_tools import NoTools
+from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.events.base import Event
+from quarterdeck.events.run import ContentStreamed, Role, RunFinished
+from quarterdeck.events.talk import MessageAdded
+from quarterdeck.kernel.errors import ToolFailed
+from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, conversation_stream, run_stream
+from quarterdeck.kernel.parts import ToolCall, ToolSpec
+from quarterdeck.kernel.scope import LOCAL_OWNER, LOCAL_TENANT
+from quarterdeck.log.log import Log
+from quarterdeck.log.rows import event_of
+from quarterdeck.ports import Model, ModelEvent, ModelRequest, Store, Toolbox, Traits
+from quarterdeck.runtime.runner import Crew
+from quarterdeck.runtime.supervisor import Supervisor
+from quarterdeck.testing.scripted import ScriptedModel, Turn
+from quarterdeck.views.tables import TABLES, VIEWS
+
+BOUND_S = 20.0
+
+
+class Cast:
+    """Who plays which role; one model plays those that nobody else does."""
+
+    def __init__(self, everyone: Model, **others: Model) -> None:
+        self._everyone, self._others = everyone, others
+
+    async def model(self, role: Role) -> Model:
+        return self._others.get(role, self._everyone)
+
+
+class Playing:
+    """A model made of one function from a request to what is streamed."""
+
+    def __init__(self, play: Callable[[ModelRequest], AsyncIterator[ModelEvent]], traits: Traits | None = None) -> None:
+        self.name, self.traits, self._play = "playing/model", traits or Traits(tools=True, schema=True), play
+        self.requests: list[ModelRequest] = []
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent, None]:
+        self.requests.append(request)
+        async for event in self._play(request):
+            yield event
+
+    async def aclose(self) -> None: ...
+
+
+class Drawer:
+    """A small real toolbox: a few notes that can be read and written."""
+
+    def __init__(self, **notes: str) -> None:
+        self.notes = notes
+        self.used: list[ToolCall] = []
+
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return (ToolSpec("read_note", "reads a note"), ToolSpec("write_note", "writes a note"))
+
+    async def use(self, call: ToolCall) -> str:
+        self.used.append(call)
+        asked = json.loads(call.arguments)
+        if call.name == "write_note":
+            self.notes[asked["name"]] = asked["text"]
+            return "written"
+        if call.name != "read_note":
+            raise ToolFailed(f"there is no tool {call.name!r}.")
+        if asked["name"] not in self.notes:
+            raise ToolFailed("there is no such note.")
+        return self.notes[asked["name"]]
+
+
+def saying(*content: str, **more: Any) -> ScriptedModel:
+    return ScriptedModel([Turn(content=content, **more)])
+
+
+@dataclass
+class Seen:
+    """A run as its log tells it: `(first, last, event)` in order."""
+
+    rows: list[tuple[int, int, Event]] = field(default_factory=list)
+
+    def of(self, kind: type[Any]) -> list[Any]:
+        return [event for _, _, event in self.rows if isinstance(event, kind)]
+
+    def places(self, kind: type[Any]) -> list[tuple[int, int]]:
+        return [(first, last) for first, last, event in self.rows if isinstance(event, kind)]
+
+    @property
+    def end(self) -> RunFinished:
+        [end] = self.of(RunFinished)
+        assert self.rows[-1][2] is end
+        assert isinstance(end, RunFinished)
+        return end
+
+    def text(self) -> str:
+        return "".join("".join(event.texts) for event in self.of(ContentStreamed))
+
+
+class Stage:
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.log = Log(store, SystemClock(), TABLES, VIEWS)
+        self.desk = Desk(self.log, SystemIds(), SystemClock())
+        self.supervisors: list[Supervisor] = []
+
+    async def close(self) -> None:
+        for supervisor in self.supervisors:
+            await supervisor.close()
+        await self.log.close()
+
+    def supervisor(
+        self, models: Model | Cast, toolbox: Toolbox | None = None, worker: str = "process.loop", **options: Any
+    ) -> Supervisor:
+        cast = models if isinstance(models, Cast) else Cast(models)
+        crew = Crew(self.log, cast, toolbox or NoTools(), SystemClock(), worker)
+        return Supervisor(crew, **options)
+
+    async def staffed(self, models: Model | Cast, toolbox: Toolbox | None = None, **options: Any) -> Supervisor:
+        supervisor = self.supervisor(models, toolbox, **options)
+        self.supervisors.append(supervisor)
+        await supervisor.open()
+        return supervisor
+
+    async def let_go(self, supervisor: Supervisor, grace_s: float = 0.0) -> None:
+        """In good order, as at a shutdown."""
+        self.supervisors.remove(supervisor)
+        await supervisor.close(grace_s)
+
+    async def ask(self, message: str = "Hi", **options: Any) -> RunId:
+        return (await start_run(self.desk, LOCAL_OWNER, Ask(message, **options))).task
+
+    async def stop(self, task: RunId) -> None:
+        await stop_run(self.desk, LOCAL_OWNER, task)
+
+    async def until(self, task: RunId, enough: Callable[[Seen], bool]) -> Seen:
+        """Follow the run until there is enough to see."""
+        seen, cursor = Seen(), self.log.follow(name(task))
+        async with asyncio.timeout(BOUND_S):
+            while not enough(seen):
+                seen.rows += [(row.first, row.last, event_of(row)) for row in await cursor.rows()]
+        return seen
+
+    async def ended(self, task: RunId) -> Seen:
+        seen = await self.until(task, lambda seen: bool(seen.of(RunFinished)))
+        assert seen.end
+        return seen
+
+    async def said(self, conversation: str) -> list[MessageAdded]:
+        rows = await self.log.read(conversation_stream(LOCAL_TENANT, ConversationId(conversation)))
+        return [event for row in rows if isinstance(event := event_of(row), MessageAdded)]
+
+    async def answer_to(self, message: str = "Hi", **options: Any) -> RunFinished:
+        return (await self.ended(await self.ask(message, **options))).end
+
+
+def name(task: RunId) -> StreamName:
+    return run_stream(LOCAL_TENANT, task)
+
+
+@asynccontextmanager
+async def bounded() -> AsyncIterator[None]:
+    async with asyncio.timeout(BOUND_S):
+        yield
