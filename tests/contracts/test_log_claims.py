@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from logroom import REQUEST, RUN, Shelf, claim, entry, everything, say, soon, texts_of
-from quarterdeck.kernel.errors import Fenced
+from quarterdeck.kernel.errors import Fenced, Moved
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.log import LEASE_S, Log
 
@@ -130,3 +130,12 @@ async def test_what_sums_up_a_spouts_text_is_refused_with_it(asked: Log) -> None
     with pytest.raises(Fenced):
         await asked.append(entry(RUN, "the sum", behind=spout))
     assert texts_of(await everything(asked, RUN))[-1] == "w2 took it"
+
+
+async def test_an_entry_for_a_head_that_has_moved_on_is_refused(asked: Log) -> None:
+    await say(asked, RUN, "in time", head=1)
+    with pytest.raises(Moved):
+        await say(asked, RUN, "too late", head=1)
+    answers = await asyncio.gather(*(say(asked, RUN, n, head=2) for n in range(20)), return_exceptions=True)
+    assert sum(isinstance(answer, Moved) for answer in answers) == 19
+    assert len(await everything(asked, RUN)) == 3

@@ -225,3 +225,20 @@ async def test_a_page_has_no_more_rows_than_asked_for(shelf: Shelf, log: Log) ->
         assert texts_of(await log.read(TALK, 2, 3)) == list("234")
         assert await log.read(stream("never")) == []
         log = shelf.open()
+
+
+async def test_a_page_ends_behind_the_row_that_makes_it_full_and_is_never_empty(shelf: Shelf, log: Log) -> None:
+    for _ in range(20):
+        await say(log, TALK, "x" * 1000)
+    again = shelf.open()
+    page = await again.read(TALK, 3, size=1)
+    assert page[0].first == 4
+    if shelf.kind == "sqlite":
+        assert len(page) == 1
+        assert len(await again.read(TALK, 3, size=3500)) == 4
+
+
+async def test_a_reader_that_catches_up_on_much_gets_all_of_it(shelf: Shelf, log: Log) -> None:
+    await asyncio.gather(*(say(log, TALK, f"{number} {'x' * 9000}") for number in range(150)))
+    rows = await read_to(shelf.open().follow(TALK), 150)
+    assert [text.split()[0] for text in texts_of(rows)] == [str(n) for n in range(150)]

@@ -16,7 +16,7 @@ from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
-from quarterdeck.log.spout import Spout
+from quarterdeck.log.spout import LONGEST_ROW, Spout
 
 
 @pytest.fixture
@@ -182,3 +182,13 @@ async def test_what_was_poured_is_in_the_store_when_below_zero_returns(shelf: Sh
     await soon(spout.below(0))
     again = shelf.open()
     assert [row.kind for row in await again.read(RUN)] == ["run.reasoning", "run.content"]
+
+
+async def test_a_row_has_a_bound_however_much_gathers(log: Log) -> None:
+    spout = spout_of(log)
+    for number in range(20_000):
+        spout.pour("content", 1, [str(number)])
+    await soon(spout.below(0))
+    rows = await everything(log, RUN)
+    assert max(row.last - row.first + 1 for row in rows) <= LONGEST_ROW
+    assert texts_of(rows) == [str(n) for n in range(20_000)]

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from faulty_disk import FaultyDisk, faulty_disk
 
-from logroom import RUN, TALK, Shelf, everything, read_to, say, soon, stream, texts_of
+from logroom import RUN, TALK, HandClock, Shelf, everything, read_to, say, soon, stream, texts_of
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.kernel.errors import StorageBroken, StorageFull
 from quarterdeck.log.log import Log
+from quarterdeck.views.tables import TABLES, VIEWS
 
 
 @pytest.fixture
@@ -156,6 +157,17 @@ async def test_a_database_that_may_grow_no_more_says_full_and_goes_on_when_it_ma
     await read_on(log, ["before"])
     writer.pragma("max_page_count", 10**6)
     assert await say(log, TALK, "after") == (2, 2)
+
+
+async def test_a_log_that_cannot_begin_lets_its_folder_go(disk: FaultyDisk, tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "log.db")
+    disk.fault = "full"
+    with pytest.raises(StorageFull):
+        Log(store, HandClock(), TABLES, VIEWS)
+    disk.fault = None
+    log = Log(SqliteStore(tmp_path / "log.db"), HandClock(), TABLES, VIEWS)
+    assert await say(log, TALK, "a") == (1, 1)
+    await log.close()
 
 
 def test_a_real_disk_without_room_refuses_and_goes_on_when_something_was_deleted(tmp_path: Path) -> None:

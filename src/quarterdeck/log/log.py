@@ -37,7 +37,11 @@ class Log:
         views: Sequence[View] = (),
         tail: int = TAIL_BYTES,
     ) -> None:
-        store.prepare(tables)
+        try:
+            store.prepare(tables)
+        except BaseException:
+            store.close()  # nobody else will: the log that would is not made
+            raise
         self._store, self._clock = store, clock
         self._tail = Tail(tail)
         self._leases: dict[str, float] = {}
