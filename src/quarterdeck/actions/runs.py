@@ -43,8 +43,11 @@ class Started:
     again: bool = False
 
 
-async def start_run(desk: Desk, scope: Scope, ask: Ask, *, key: str | None = None, body: bytes = b"") -> Started:
-    """Answers once the request is durable. The same `key` with the same `body` starts one run, however often sent."""
+async def start_run(
+    desk: Desk, scope: Scope, ask: Ask, *, key: str | None = None, body: bytes = b"", route: str = "start_run"
+) -> Started:
+    """Answers once the request is durable. The same `key` with the same `body` starts one run, however often sent by
+    one `route`."""
     message = _checked(ask.message)
     task = RunId(desk.ids.mint())
     name = desk.ids.mint() if ask.conversation is None else checked_name(ask.conversation, "conversation_id")
@@ -57,7 +60,7 @@ async def start_run(desk: Desk, scope: Scope, ask: Ask, *, key: str | None = Non
         Entry(
             conversation_stream(scope.tenant, conversation), (said,), opening=(opened,), actor=scope.actor, cause=task
         ),
-        once=_once(scope, key, body, task, conversation),
+        once=_once(scope, route, key, body, task, conversation),
     )
     if appended.answer is not None:
         first = orjson.loads(appended.answer)
@@ -89,9 +92,11 @@ def _checked(message: str) -> str:
     return message
 
 
-def _once(scope: Scope, key: str | None, body: bytes, task: RunId, conversation: ConversationId) -> Once | None:
+def _once(
+    scope: Scope, route: str, key: str | None, body: bytes, task: RunId, conversation: ConversationId
+) -> Once | None:
     if key is None:
         return None
     checked_name(key, "Idempotency-Key")
     answer = orjson.dumps({"task": task, "conversation": conversation})
-    return Once(f"{scope.tenant}\n{scope.actor}\nstart_run\n{key}", hashlib.sha256(body).digest(), answer)
+    return Once(f"{scope.tenant}\n{scope.actor}\n{route}\n{key}", hashlib.sha256(body).digest(), answer)

@@ -11,7 +11,7 @@ from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.rows import cut
 from quarterdeck.ports import Row, StreamState
 
-PAGE_BYTES = 256 * 1024  # what one reader that catches up has in hand at a time
+PAGE_BYTES = 128 * 1024  # what one reader that catches up has in hand at a time
 
 
 class Gap(Exception):

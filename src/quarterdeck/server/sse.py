@@ -35,19 +35,28 @@ class Door(Protocol):
     def frames(self, row: Row) -> bytes: ...
 
 
+class Nudged(Protocol):
+    """Somebody who waits for a run, and can be made to look up."""
+
+    def nudge(self) -> None: ...
+
+
 class OpenStreams:
-    """The streams of one server that are open, to tell them when it drains."""
+    """Who waits for runs at one server, to tell them when it drains."""
 
     def __init__(self) -> None:
         self.draining = False
-        self._streams: set[EventStream] = set()
+        self._told = False
+        self._streams: set[Nudged] = set()
 
-    def add(self, stream: EventStream) -> Callable[[], None]:
+    def add(self, stream: Nudged) -> Callable[[], None]:
         self._streams.add(stream)
+        if self._told:
+            stream.nudge()
         return lambda: self._streams.discard(stream)
 
     def drain(self) -> None:
-        self.draining = True
+        self.draining = self._told = True
         for stream in tuple(self._streams):
             stream.nudge()
 

@@ -22,6 +22,7 @@ from quarterdeck.ports import Batch, Change, Mark, Once, Put, Query, Row, Stream
 # Older ones can lose commits when a checkpoint meets a write (fixed in 3.51.3).
 OLDEST = (3, 51, 3)
 BUSY_MS = 5000
+FRAME_BYTES = 120  # what each place of a row becomes beside its text, in the hands of whoever reads it
 
 
 class SqliteStore:
@@ -200,7 +201,7 @@ class SqliteStore:
         with self._heard(), contextlib.closing(self._reader().cursor()) as reading:
             for found in reading.execute(schema.ROWS, (stream.id, after, limit)):
                 page.append(row := Row(*found))
-                size -= len(row.data)
+                size -= len(row.data) + FRAME_BYTES * (row.last - row.first)
                 if size <= 0:
                     break
         return page

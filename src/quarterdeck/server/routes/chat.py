@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
 
 from quarterdeck.actions.runs import Ask, Started, start_run
 from quarterdeck.events.run import RunFinished
-from quarterdeck.kernel.errors import ModelFailed
+from quarterdeck.kernel.errors import ModelFailed, Unavailable
 from quarterdeck.kernel.ids import run_stream
 from quarterdeck.log.rows import event_of
 from quarterdeck.server.body import json_body
 from quarterdeck.server.problems import answer as problem
 from quarterdeck.server.problems import of_model
+from quarterdeck.server.resume import attached
 from quarterdeck.server.sse import EventStream
 from quarterdeck.server.station import Here, Station
 from quarterdeck.server.wire import Answer, ChatRequest
@@ -33,7 +34,9 @@ SSE: dict[int | str, dict[str, Any]] = {
 @router.post("/chat/stream", openapi_extra=BODY, responses=SSE, response_class=Response)
 async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response:
     """Start a run and watch it. Leaving does not stop it; `GET /v1/tasks/{task_id}/stream` goes on from any event."""
-    started = await _start(here, taken, key)
+    started = await _start(here, taken, key, "chat_stream")
+    if started.again:
+        return await attached(here, {"id": started.task, "conversation": started.conversation}, None, "start")
     cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
     door = RunDoor(started.task, started.conversation, here.desk.log.epoch)
     return EventStream(cursor, door, here.streams, last=RunFinished.KIND)
@@ -42,7 +45,7 @@ async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response
 @router.post("/chat", openapi_extra=BODY, response_model=Answer)
 async def chat(here: Here, taken: TakenBody, key: Key = None) -> Response | Answer:
     """Start a run and wait for its answer."""
-    started = await _start(here, taken, key)
+    started = await _start(here, taken, key, "chat")
     ended = await _ended(here, started)
     if ended.outcome == "failed":
         failed = ModelFailed(ended.code or "failed", ended.detail or "The run failed.", retryable=False)
@@ -58,8 +61,10 @@ async def chat(here: Here, taken: TakenBody, key: Key = None) -> Response | Answ
     )
 
 
-async def _start(here: Station, taken: tuple[ChatRequest, bytes], key: str | None) -> Started:
+async def _start(here: Station, taken: tuple[ChatRequest, bytes], key: str | None, route: str) -> Started:
     asked, body = taken
+    if here.streams.draining:
+        raise Unavailable("The server is shutting down; ask again in a moment.", code="draining")
     await here.model_ready()
     ask = Ask(
         asked.message,
@@ -70,17 +75,32 @@ async def _start(here: Station, taken: tuple[ChatRequest, bytes], key: str | Non
         asked.debug,
         asked.deadline_s or here.deadline_s,
     )
-    return await start_run(here.desk, here.scope, ask, key=key, body=body)
+    return await start_run(here.desk, here.scope, ask, key=key, body=body, route=route)
 
 
 async def _ended(here: Station, started: Started) -> RunFinished:
-    cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
-    while True:
-        for row in await cursor.rows():
-            if row.kind == RunFinished.KIND:
-                event = event_of(row)
-                assert isinstance(event, RunFinished)
-                return event
+    name = run_stream(here.scope.tenant, started.task)
+    state = await here.desk.log.look(name)
+    assert state is not None
+    cursor = here.desk.log.follow(name, state.head - state.closed)
+    leave = here.streams.add(cursor)
+    try:
+        while True:
+            rows = await cursor.rows()
+            if rows and rows[-1].kind == RunFinished.KIND:
+                return cast(RunFinished, event_of(rows[-1]))
+            if not rows and here.streams.draining:
+                raise _goes_on_later(started)
+    finally:
+        leave()
+
+
+def _goes_on_later(started: Started) -> Unavailable:
+    detail = (
+        f"The server is shutting down. The run goes on when it is back: GET /v1/tasks/{started.task} has its answer."
+    )
+    extra = {"task_id": started.task, "conversation_id": started.conversation}
+    return Unavailable(detail, code="draining", extra=extra)
 
 
 def _half_answer(ended: RunFinished, started: Started) -> Response:
