@@ -46,7 +46,10 @@ async def test_a_worker_that_is_gone_is_replaced_by_the_one_that_lives(stage: St
     """Its lease is over in the middle of a run: the next epoch, the next attempt, and its text is taken back."""
     first = await stage.staffed(half(), worker="p.one")
     task = await begun(stage)
-    await stage.staffed(saying("All."), worker="q.two", beat_s=0.01)
+    second = await stage.staffed(saying("All."), worker="q.two", beat_s=0.01)
+    async with bounded():
+        while second._running:  # until it has tried, and was refused
+            await asyncio.sleep(0)
     stage.log.retire("p.one")
     seen = await stage.ended(task)
     assert [(claim.worker, claim.epoch) for claim in seen.of(ev.RunClaimed)] == [("p.one", 1), ("q.two", 2)]
