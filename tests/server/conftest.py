@@ -32,7 +32,7 @@ def start(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Start]:
         *turns: Mapping[str, Any],
         folder: Path | None = None,
         environ: Mapping[str, str] | None = None,
-        constants: Mapping[str, float] | None = None,
+        constants: Mapping[str, object] | None = None,
     ) -> Serving:
         folder = folder or tmp_path_factory.mktemp("server")
         model = {"QUARTERDECK_MODEL": script(folder, *(turns or TURNS))}

@@ -1,4 +1,4 @@
-"""Start the server with shorter patience than people need: `door_launch.py '{"sse.BEAT_S": 0.2}' serve --port 0`."""
+"""Start the server with constants of our own: `door_launch.py '{"server.sse.BEAT_S": 0.2}' serve --port 0`."""
 
 import importlib
 import json
@@ -7,10 +7,10 @@ import sys
 from quarterdeck.cli import main
 
 
-def set_constants(values: dict[str, float]) -> None:
+def set_constants(values: dict[str, object]) -> None:
     for name, value in values.items():
         module, _, constant = name.rpartition(".")
-        room = importlib.import_module(f"quarterdeck.server.{module}")
+        room = importlib.import_module(f"quarterdeck.{module}")
         assert hasattr(room, constant), f"{name} is gone"
         setattr(room, constant, value)
 

@@ -31,9 +31,9 @@ def script(folder: Path, *turns: Mapping[str, Any], name: str = "script.json") -
 
 
 class Serving:
-    """`environ` is added to a clean one; `constants` of rooms in `quarterdeck.server` may be set for speed."""
+    """`environ` is added to a clean one; `constants` of modules in `quarterdeck` may be set."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str], constants: Mapping[str, float] | None = None) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str], constants: Mapping[str, object] | None = None) -> None:
         self.folder = folder
         clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
         clean |= {"PYTHONUNBUFFERED": "1", "QUARTERDECK_DRAIN_S": "0", "HOME": str(folder)}

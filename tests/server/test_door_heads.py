@@ -17,7 +17,7 @@ CHAT = "/v1/chat"
 @pytest.fixture(scope="module")
 def server(start: Start) -> Iterator[Serving]:
     """One with little patience, which must not have grown by more than the room that hostile input may take."""
-    patience = {"protocol.HEADER_S": 0.3, "body.SECONDS": 0.3, "protocol.LINGER_S": 0.3}
+    patience = {"server.protocol.HEADER_S": 0.3, "server.body.SECONDS": 0.3, "server.protocol.LINGER_S": 0.3}
     serving = start(constants=patience)
     before = serving.memory()
     yield serving

@@ -17,7 +17,7 @@ HANG = {"content": ["one ", "two ", "three"], "burst": 3, "hang": 3}
 @pytest.fixture(scope="module")
 def lively(start: Start) -> Serving:
     """A server whose heart beats fast and whose patience with readers is short."""
-    return start(FLOOD, HANG, constants={"sse.BEAT_S": 0.1, "protocol.STALL_S": 0.3})
+    return start(FLOOD, HANG, constants={"server.sse.BEAT_S": 0.1, "server.protocol.STALL_S": 0.3})
 
 
 # Heartbeats, S21

@@ -26,7 +26,14 @@ def create_app(house: House, version: str) -> FastAPI:
     async def enter(scope: Scope) -> None:
         put_station(scope, await house.enter())
 
-    app = FastAPI(title="Quarterdeck", version=version, lifespan=lifespan, docs_url="/docs", redoc_url=None)
+    app = FastAPI(
+        title="Quarterdeck",
+        version=version,
+        lifespan=lifespan,
+        docs_url="/docs",
+        redoc_url=None,
+        responses=problems.DOCUMENTED,
+    )
     problems.install(app)
     for routes in (health, chat, tasks, conversations):
         app.include_router(routes.router)

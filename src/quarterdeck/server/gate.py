@@ -14,7 +14,9 @@ from quarterdeck.server.sse import LATER, EventStream
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
-_ORIGIN = re.compile(r"https?://([^/@?#\s]+)")
+_ORIGIN = re.compile(r"(https?)://([^/@?#\s]+)")
+_PORTS = {"http": 80, "https": 443}
+_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
 
 
 class Gate:
@@ -54,12 +56,14 @@ def check(scope: Scope) -> None:
 
 
 def _check_origin(origin: str, scope: Scope) -> None:
+    """An origin is a scheme, a name and a port: one that leaves the port out means the scheme's own."""
     found = _ORIGIN.fullmatch(origin)
-    if found is None or not _ours(found[1], scope):
+    ours = found is not None and found[1] == _SCHEMES[scope["scheme"]] and _ours(found[2], scope, _PORTS[found[1]])
+    if not ours:
         raise NotAllowed("Pages of other origins have no business here.", code="foreign_origin")
 
 
-def _ours(host: str, scope: Scope) -> bool:
+def _ours(host: str, scope: Scope, default_port: int | None = None) -> bool:
     """A loopback name, or the very address this connection came in at, and where a port is named, our port."""
     found = _HOST.fullmatch(host)
     if found is None:
@@ -67,4 +71,5 @@ def _ours(host: str, scope: Scope) -> bool:
     name, port = found.groups()
     here, our_port = scope.get("server") or ("", None)
     known = name in LOOPBACK or name == here
-    return known and (port is None or our_port is None or int(port) == our_port)
+    named = default_port if port is None else int(port)
+    return known and (named is None or our_port is None or named == our_port)

@@ -56,6 +56,16 @@ MODEL_STATUS = {"no_model": 503}
 
 MOST_TOLD = 200
 
+_WORD, _SENTENCE = {"type": "string"}, {"type": "string", "description": "What is wrong, and what helps."}
+_FIELDS = {"type": _WORD, "title": _WORD, "status": {"type": "integer"}, "code": _WORD, "detail": _SENTENCE}
+_SCHEMA = {"type": "object", "title": "Problem", "properties": _FIELDS, "required": list(_FIELDS)}
+_CONTENT = {"application/problem+json": {"schema": _SCHEMA}}
+# How the interface's description tells what may go wrong, at every route.
+DOCUMENTED: dict[int | str, dict[str, Any]] = {
+    "4XX": {"description": "The request cannot be carried out; `code` says why.", "content": _CONTENT},
+    "5XX": {"description": "The server cannot carry it out now; `code` says why.", "content": _CONTENT},
+}
+
 
 def answer(status: int, code: str, detail: str, extra: Mapping[str, object] | None = None) -> Response:
     body = {"type": f"urn:quarterdeck:problem:{code}", "title": code.replace("_", " "), "status": status}
