@@ -32,6 +32,7 @@ def create_app(house: House, version: str) -> FastAPI:
         lifespan=lifespan,
         docs_url="/docs",
         redoc_url=None,
+        redirect_slashes=False,
         responses=problems.DOCUMENTED,
     )
     problems.install(app)
