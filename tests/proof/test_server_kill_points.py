@@ -37,7 +37,7 @@ WITHIN = {
     "C09 a delta is committed, nobody was told": ("after:run.content:3", 2),
     "C10 the reply is whole, nothing says so": ("before:run.attempt_finished", 2),
     "C19 the reply is recorded, the run is not": ("after:run.attempt_finished", 1),
-    "C20 before the end is committed": ("before:run.finished", 1),
+    "C20 before the end is committed": ("before:run.finished", 2),  # as C10: the end is one commit with the reply
     "C20 the end is written, not synced": ("unsynced:run.finished", 1),
     "C20 the end is synced, not returned": ("synced:run.finished", 1),
     "C21 the end is committed, nobody knows": ("after:run.finished", 1),
