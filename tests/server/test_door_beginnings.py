@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from door_client import Frame, Shown, ask, attach, chat, finished, replay, shown, stop
+from door_client import Frame, ask, attach, chat, finished, replay, stop
 from door_serving import Serving, Start
+from door_shown import Shown, shown
 
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock
