@@ -120,6 +120,7 @@ def test_a_second_ctrl_c_leaves_where_the_server_does_not_listen(deck: Deck) -> 
         os.kill(server.pid, signal.SIGSTOP)
         try:
             terminal.press("\x03")
+            terminal.until("stopping")
             terminal.press("\x03")
             assert terminal.status() == 130
         finally:

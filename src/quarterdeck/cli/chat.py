@@ -98,6 +98,7 @@ class Talk:
                         telling.pause()
                         raise KeyboardInterrupt
                     stopping = True
+                    telling.aside("(stopping; Ctrl-C once more leaves without waiting)")
                 elif item is Turn.OVER:
                     break
                 else:

@@ -43,9 +43,9 @@ class Telling:
                 self._take_back(data, gone=gone)
             case "tool_call_started":
                 arguments = json.dumps(data.get("args"), ensure_ascii=False)
-                self._aside(fitted(f"· {data.get('tool')} {arguments}", LONGEST_CALL))
+                self.aside(fitted(f"· {data.get('tool')} {arguments}", LONGEST_CALL))
             case "tool_call_finished" if data.get("ok") is False:
-                self._aside(fitted(f"· {data.get('tool')} failed: {data.get('result')}", LONGEST_CALL))
+                self.aside(fitted(f"· {data.get('tool')} failed: {data.get('result')}", LONGEST_CALL))
             case "stream.gap" | "stream.reset" | "snapshot":
                 self._as_it_stands(told.event)
             case "done":
@@ -73,17 +73,17 @@ class Telling:
     def _take_back(self, data: dict[str, Any], *, gone: bool) -> None:
         wait = data.get("retry_in") or 0
         if gone and self._screen.live:
-            self._aside(CUT_OFF)
+            self.aside(CUT_OFF)
         elif wait >= 1 or gone:
             reason = str(data.get("reason") or "the model failed").partition(": ")[2] or "the model failed"
-            self._aside(CUT_OFF if gone else f"({reason.rstrip('.')}; trying again in {wait:.0f} s)")
+            self.aside(CUT_OFF if gone else f"({reason.rstrip('.')}; trying again in {wait:.0f} s)")
 
-    def _aside(self, line: str) -> None:
+    def aside(self, line: str) -> None:
         self.pause()
         self._screen.note(line)
 
     def _as_it_stands(self, event: str) -> None:
-        self._aside(LOST[event])
+        self.aside(LOST[event])
         self._say("reasoning_delta", self.reply.reasoning)
         self._say("content_delta", self.reply.content)
 
