@@ -6,7 +6,7 @@ import asyncio
 
 from logroom import RUN, Shelf, everything, read_to, say, soon, stream, texts_of
 from quarterdeck.log.log import Log
-from quarterdeck.log.tail import ROW_COST, STREAM_LIMIT
+from quarterdeck.log.tail import FRAME_COST, ROW_COST, STREAM_LIMIT
 
 
 async def test_memory_stays_bounded_over_many_streams(shelf: Shelf) -> None:
@@ -29,7 +29,7 @@ async def test_memory_stays_bounded_in_one_long_stream(shelf: Shelf) -> None:
 
 
 async def test_the_stream_that_was_quiet_longest_is_dropped_first(shelf: Shelf) -> None:
-    log = shelf.open(tail=4 * ROW_COST)
+    log = shelf.open(tail=4 * (ROW_COST + FRAME_COST))
     await say(log, stream("old"), "x")
     await say(log, stream("busy"), "x")
     await say(log, stream("old"), "x")

@@ -7,7 +7,9 @@ from collections import OrderedDict
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.ports import Row
 
-ROW_COST = 400  # what a row weighs in memory beside its bytes, roughly
+# What a row weighs in memory beside its bytes, and each of its places once its frames are made, roughly.
+ROW_COST = 400
+FRAME_COST = 120
 STREAM_LIMIT = 512 * 1024
 
 
@@ -71,4 +73,4 @@ class Tail:
 
 
 def _weight(row: Row) -> int:
-    return len(row.data) + ROW_COST
+    return len(row.data) + ROW_COST + FRAME_COST * (row.last - row.first + 1)
