@@ -139,8 +139,13 @@ async def test_a_run_that_waits_for_its_turn_can_be_stopped(stage: Stage) -> Non
         story += [ev.RunClaimed(f"p{epoch}.loop", epoch) for epoch in (1, 2)]
         await claimed_by_the_dead(stage, RunId(f"suspect{run}"), story)
     await stage.staffed(half())
-    await stage.until(RunId("suspect0"), lambda seen: "Half " in seen.text())
-    for run in (1, 0):
+    speaking = {
+        run: asyncio.ensure_future(stage.until(RunId(f"suspect{run}"), lambda seen: "Half " in seen.text()))
+        for run in range(2)
+    }
+    await asyncio.wait(speaking.values(), return_when=asyncio.FIRST_COMPLETED)
+    for run in sorted(speaking, key=lambda run: speaking[run].done()):  # the one that waits for its turn goes first
+        speaking[run].cancel()
         await stage.stop(RunId(f"suspect{run}"))
         assert (await stage.ended(RunId(f"suspect{run}"))).end.outcome == "stopped"
 
