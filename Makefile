@@ -8,7 +8,7 @@ BUILT := $(CONTRACTS)/test_seed_duck.py::test_stream_chat_endpoint_emits_sse_rea
          $(CONTRACTS)/test_seed_duck.py::test_stream_chat_forwards_reasoning_toggle_to_thinker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench proof docs clean
+.PHONY: help setup run test check format bench proof docs lock clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -47,6 +47,15 @@ bench: setup ## measure against the mock model and a hand-written relay; one tab
 
 proof: setup ## the long programme: kills, power cuts, storms, cuts at every byte; ROUNDS=n for more
 	@$(BIN)/python -m pytest -q -m proof --rounds $(or $(ROUNDS),20)
+
+docs: setup ## write docs/openapi.json, the whole interface as a document
+	@$(BIN)/python -c 'import json; from quarterdeck.wiring import create_app; print(json.dumps(create_app().openapi(), indent=1, ensure_ascii=False))' > docs/openapi.json
+	@echo "wrote docs/openapi.json"
+
+lock: ## lock the dependencies again, with hashes and without the address of an index
+	@command -v uv > /dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
+	@cd requirements && uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 dev.in -o dev.lock
+	@cd requirements && uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 weights.in -o weights.lock
 
 clean: ## remove what setup made
 	@rm -rf .venv

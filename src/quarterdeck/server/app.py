@@ -30,7 +30,7 @@ def create_app(house: House, version: str) -> FastAPI:
         title="Quarterdeck",
         version=version,
         lifespan=lifespan,
-        docs_url="/docs",
+        docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
         responses=problems.DOCUMENTED,

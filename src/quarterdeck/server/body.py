@@ -42,9 +42,6 @@ def json_body(kind: type[T], *, optional: bool = False) -> Callable[[Request], A
 
 
 async def read_bytes(request: Request, limit: int = LIMIT, *, optional: bool = False) -> bytes:
-    json_said = _JSON.fullmatch(request.headers.get("content-type", "")) is not None
-    if not json_said and not optional:
-        raise _wrong_type()
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Invalid("Send the body as it is, without a Content-Encoding.", code="encoded_body")
     length = request.headers.get("content-length")
@@ -57,13 +54,9 @@ async def read_bytes(request: Request, limit: int = LIMIT, *, optional: bool = F
         raise Invalid(f"The body did not arrive within {SECONDS:.0f} seconds.", code="slow_body") from None
     except ClientDisconnect:
         raise Invalid("The connection was closed within the body.", code="bad_request") from None
-    if body and not json_said:
-        raise _wrong_type()
+    if (body or not optional) and not _JSON.fullmatch(request.headers.get("content-type", "")):
+        raise Invalid("Send JSON, with `Content-Type: application/json`.", code="wrong_content_type")
     return body
-
-
-def _wrong_type() -> Problem:
-    return Invalid("Send JSON, with `Content-Type: application/json`.", code="wrong_content_type")
 
 
 async def _gathered(request: Request, limit: int) -> bytes:

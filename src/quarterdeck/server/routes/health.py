@@ -51,5 +51,5 @@ pre{{padding:1rem;overflow-x:auto;border:1px solid color-mix(in srgb,currentColo
 <pre>curl -N http://127.0.0.1:8101/v1/chat/stream \\
   -H 'content-type: application/json' \\
   -d '{{"message": "Hello! Who are you?"}}'</pre>
-<p>The whole interface is described at <a href="/docs">/docs</a> and <a href="/openapi.json">/openapi.json</a>.</p>
+<p>The whole interface is described at <a href="/openapi.json">/openapi.json</a>.</p>
 <p>Version {html.escape(about.version)}</p></body></html>"""
