@@ -234,9 +234,10 @@ class Watch:
         raise AssertionError(f"it ended before {seq}")
 
     async def rest(self) -> list[Frame]:
-        """Everything to the end of the answer."""
-        while await self.next() is not None:
-            pass
+        """Everything to the end of the answer, which must come: heartbeats alone are no reason to wait on."""
+        async with asyncio.timeout(BOUND_S):
+            while await self.next() is not None:
+                pass
         assert not self._rest, "a frame was cut in two"
         return self.frames
 

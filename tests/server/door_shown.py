@@ -14,7 +14,7 @@ class Shown:
 
     seq: int = 0
     status: str = "queued"
-    stage: str | None = None
+    stage: str | None = "queued"
     attempt: int = 0
     content: str = ""
     reasoning: str = ""

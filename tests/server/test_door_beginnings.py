@@ -193,6 +193,7 @@ async def test_a_snapshot_and_what_follows_show_what_a_whole_replay_shows(start:
                         shot = evolve(shot, part)
                 assert shot.seq == seq
                 screen = Shown(**shot.told())
+                assert screen == shown(run.frames[:seq]), f"at {seq}"
                 for frame in run.frames[seq:]:
                     screen = screen.take(frame)
                 assert screen == shown(run.frames), f"from {seq}"
