@@ -117,7 +117,7 @@ def invalid(errors: list[Any]) -> Invalid:
 
 def _field(place: Sequence[object]) -> str:
     """Where it is. Names may be the client's own invention, so they are repeated only so far."""
-    return ".".join(str(part)[:MOST_TOLD] for part in place if part not in {"body", "query"})[:MOST_TOLD]
+    return ".".join(str(part) for part in place if part not in {"body", "query"})[:MOST_TOLD]
 
 
 async def _unexpected(request: Request, error: Any) -> Response:
