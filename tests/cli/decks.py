@@ -133,6 +133,16 @@ class Terminal:
             assert time.monotonic() < deadline, self.shown
         return self.process.returncode
 
+    def left(self) -> int:
+        """Press Ctrl-C at a prompt, again where it went by unheard: between showing the prompt and reading, `input`
+        has an instant in which it hears nothing."""
+        for _ in range(10):
+            self.press("\x03")
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self.process.wait(PATIENCE_S / 10)
+                break
+        return self.status()
+
     def close(self) -> None:
         if self.process.poll() is None:
             self.process.kill()
