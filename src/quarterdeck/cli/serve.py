@@ -14,7 +14,7 @@ import uvloop
 from quarterdeck import __version__
 from quarterdeck.cli.options import PORT, add_data_dir, port, settings_of
 from quarterdeck.kernel.errors import NotAllowed
-from quarterdeck.server.serve import listen, server
+from quarterdeck.server.serve import listen, server, settle
 from quarterdeck.wiring import LocalHouse, app_of
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
@@ -64,6 +64,7 @@ def serve(asked: argparse.Namespace) -> int:
         await house.drain()
 
     running = server(app_of(house), going, house.hurry)
+    settle()
 
     async def served() -> None:
         greeting = asyncio.ensure_future(_greet(house, url))
