@@ -192,7 +192,8 @@ async def _frames(content: aiohttp.StreamReader, raw: list[str]) -> AsyncIterato
         raw.append(text)
         if text == "\n":
             _, epoch, seq = said.get("id", "..0").split(".")
-            yield Frame(said["event"], json.loads(said["data"]), epoch, int(seq))
+            if "data" in said:
+                yield Frame(said["event"], json.loads(said["data"]), epoch, int(seq))
             said = {}
         elif text.endswith("\n"):
             name, _, value = text.rstrip("\n").partition(": ")

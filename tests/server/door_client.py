@@ -52,6 +52,9 @@ class Frame:
         return int(found[2]) if found else None
 
 
+RETRY = b"retry: 1000"  # how soon to come back; said once, before the first event
+
+
 def frame_of(raw: bytes) -> Frame:
     fields: dict[str, str] = {}
     for line in raw.decode("utf-8").strip("\n").split("\n"):
@@ -218,7 +221,7 @@ class Watch:
         self.over = not size
         self.raw += data
         *whole, self._rest = (self._rest + data).split(b"\n\n")
-        self._waiting += [frame_of(raw + b"\n\n") for raw in whole if raw.strip()]
+        self._waiting += [frame_of(raw + b"\n\n") for raw in whole if raw.strip() and raw != RETRY]
 
     async def until(self, event: str) -> Frame:
         """Read on until an event of this name has come."""

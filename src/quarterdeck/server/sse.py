@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import random
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
@@ -17,6 +18,7 @@ from quarterdeck.log.cursor import Cursor, Gap
 from quarterdeck.ports import Row
 
 BEAT_S = 15.0
+AGE_S = 3600.0  # after which a quiet stream is asked to come back, give or take a tenth, so that not all come at once
 LOOK_S = 0.005
 PIECE = 64 * 1024  # what is written at once, and so what a reader that stops reading costs
 HEADERS = [
@@ -25,6 +27,7 @@ HEADERS = [
     (b"x-accel-buffering", b"no"),
     (b"x-content-type-options", b"nosniff"),
 ]
+RETRY = b"retry: 1000\n\n"
 END = b"event: end\ndata: {}\n\n"
 DRAINING = b'event: draining\ndata: {"code": 4503, "retry_ms": 1000}\n\n'
 
@@ -76,6 +79,8 @@ class EventStream(Response):
 
     def __init__(self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: str, opening: bytes = b"") -> None:
         self._cursor, self._door, self._open, self._last, self._opening = cursor, door, streams, last, opening
+        self._lead = RETRY
+        self._old_at = asyncio.get_running_loop().time() + AGE_S * random.uniform(0.9, 1.1)  # noqa: S311 - no secret
         self.status_code, self.background = 200, None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -91,7 +96,7 @@ class EventStream(Response):
     async def carry_out(self, receive: Receive, send: Send) -> None:
         await send({"type": "http.response.start", "status": 200, "headers": HEADERS})
         if self._opening:
-            await send({"type": "http.response.body", "body": self._opening, "more_body": True})
+            await send({"type": "http.response.body", "body": self._led(self._opening), "more_body": True})
         close = self._open.add(self)
         self._arm()
         try:
@@ -111,14 +116,20 @@ class EventStream(Response):
                 ended = rows[-1].kind == self._last
                 body = self._door.frames(rows[0]) if len(rows) == 1 else await self._told(rows, send)
                 if len(body) > PIECE:
-                    body = await _sent_but_last(body, send)
+                    body = await self._sent_but_last(body, send)
                 if ended:
                     body += END
             else:
                 body, ended = await self._silence(receive)
-            await send({"type": "http.response.body", "body": body, "more_body": not ended})
+            await send({"type": "http.response.body", "body": self._led(body), "more_body": not ended})
             if ended:
                 return
+
+    def _led(self, body: bytes) -> bytes:
+        """The first that is written says how soon to come back after a broken connection."""
+        if self._lead:
+            body, self._lead = self._lead + body, b""
+        return body
 
     async def _told(self, rows: Sequence[Row], send: Send) -> bytes:
         """The rows' frames. What is more than a piece is sent on the way: a slow reader holds no more than that."""
@@ -127,13 +138,21 @@ class EventStream(Response):
             gathered.append(body := frames(row))
             size += len(body)
             if size > PIECE:
-                last = await _sent_but_last(b"".join(gathered), send)
+                last = await self._sent_but_last(b"".join(gathered), send)
                 gathered, size = [last], len(last)
         return b"".join(gathered)
 
+    async def _sent_but_last(self, body: bytes, send: Send) -> bytes:
+        """Send all but the last piece, which is returned."""
+        body, begin = self._led(body), 0
+        while len(body) - begin > PIECE:
+            await send({"type": "http.response.body", "body": body[begin : begin + PIECE], "more_body": True})
+            begin += PIECE
+        return body[begin:]
+
     async def _silence(self, receive: Receive) -> tuple[bytes, bool]:
         """What to say when there is nothing to tell: that we are going, or that we are still here."""
-        if self._open.draining:
+        if self._open.draining or asyncio.get_running_loop().time() > self._old_at:
             return DRAINING, True
         if await _left(receive):
             return b"", True
@@ -145,15 +164,6 @@ class EventStream(Response):
     def _beat(self) -> None:
         self._cursor.nudge()
         self._arm()
-
-
-async def _sent_but_last(body: bytes, send: Send) -> bytes:
-    """Send all but the last piece, which is returned."""
-    begin = 0
-    while len(body) - begin > PIECE:
-        await send({"type": "http.response.body", "body": body[begin : begin + PIECE], "more_body": True})
-        begin += PIECE
-    return body[begin:]
 
 
 async def _left(receive: Receive) -> bool:
