@@ -172,10 +172,8 @@ async def test_a_connection_cut_at_any_byte_never_makes_half_an_answer_whole(
                 check_taken_back(transcript)
 
 
-async def test_a_trouble_that_lasts_ends_in_words(server: ServerProcess, upstream: ByMessage, rounds: int) -> None:
+async def test_a_trouble_that_lasts_ends_in_words(server: ServerProcess, upstream: ByMessage) -> None:
     """Every trouble of a stream, again and again: six attempts, and then the truth."""
-    if rounds == 1:
-        pytest.skip("six attempts take a quarter of a minute; the long programme has the time")
     for message, (answer, _) in PASSING.items():
         upstream.play(message, answer)
     async with asyncio.timeout(BOUND_S), Clients(server) as clients:
