@@ -6,12 +6,23 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
 from quarterdeck.server.routes import chat, conversations, health, tasks
+from quarterdeck.server.sse import LATER, EventStream
 from quarterdeck.server.station import House, put_station
+
+
+class App(FastAPI):
+    """Carries streams out when all that led to them has returned, the framework's own layers included."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        later: list[EventStream] = []
+        await super().__call__({**scope, LATER: later}, receive, send)  # a copy: what routing adds to it goes with it
+        for stream in later:
+            await stream.carry_out(receive, send)
 
 
 def create_app(house: House, version: str) -> FastAPI:
@@ -26,7 +37,7 @@ def create_app(house: House, version: str) -> FastAPI:
     async def enter(scope: Scope) -> None:
         put_station(scope, await house.enter())
 
-    app = FastAPI(
+    app = App(
         title="Quarterdeck",
         version=version,
         lifespan=lifespan,

@@ -10,7 +10,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quarterdeck.kernel.errors import Invalid, NotAllowed, Problem
 from quarterdeck.server import problems
-from quarterdeck.server.sse import LATER, EventStream
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
 _HOST = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
@@ -35,10 +34,7 @@ class Gate:
         except Problem as problem:
             await problems.of(problem)(scope, receive, send)
             return
-        later: list[EventStream] = []
-        await self._app({**scope, LATER: later}, receive, send)  # a copy: what routing adds to it goes with it
-        for stream in later:
-            await stream.carry_out(receive, send)
+        await self._app(scope, receive, send)
 
 
 def check(scope: Scope) -> None:
