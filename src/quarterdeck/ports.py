@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
-from quarterdeck.kernel.ids import StreamName
-from quarterdeck.kernel.parts import Message, Reasoning, ToolCall, ToolSpec, Usage
+from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId
+from quarterdeck.kernel.parts import Effect, Message, Reasoning, Risk, ToolCall, ToolSpec, Usage
 
 # Models
 
@@ -254,10 +254,71 @@ class Ids(Protocol):
 # Tools
 
 
+@dataclass(frozen=True, slots=True)
+class Site:
+    """Where a call would happen: for whom, in which run, and beneath which folder (absolute, without links)."""
+
+    tenant: TenantId
+    run: RunId
+    conversation: ConversationId
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """What a call would come to, found out without doing it.
+
+    `arguments` is the JSON of the arguments exactly as they will be used. `bound` is all else that the outcome hangs
+    on: the folder, the names of the environment, the digest of a script. A permission is bound to both, and to the tool.
+    """
+
+    risk: Risk
+    action: str  # what kind of thing it is: file_read, file_outside_workspace, package_check, shell, …
+    effect: Effect
+    arguments: str
+    shown: str  # what a person is asked about, whole
+    why: str = ""  # why it is of this risk
+    bound: Mapping[str, str] = field(default_factory=dict)
+    rule: str | None = None  # what a person may allow for always; None where that cannot be
+    password: bool = False  # whether it needs a one-time password besides
+    command: str | None = None  # for the audit: the command as asked for, where it is one
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """A call that may be carried out now. `key` is the same whenever this very call is tried again."""
+
+    call: ToolCall
+    site: Site
+    weighed: Weighed
+    key: str
+    password: str | None = field(default=None, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What a tool came to. `text` is for the model, bounded, cut visibly, and free of secrets."""
+
+    text: str
+    ok: bool = True
+    exit_status: int | None = None
+    digest: str | None = None  # of the whole output, where the text may be less
+
+
 class Toolbox(Protocol):
-    """The tools a run may use."""
+    """The tools a run may use. May be used from any event loop."""
 
-    def specs(self) -> tuple[ToolSpec, ...]: ...
+    async def specs(self, site: Site) -> tuple[ToolSpec, ...]: ...
 
-    async def use(self, call: ToolCall) -> str:
-        """Do it and return what the model should read, or raise `ToolFailed`."""
+    async def weigh(self, call: ToolCall, site: Site) -> Weighed:
+        """Look, and change nothing. Raises `ToolFailed` with what the model should hear where the call makes no
+        sense: no such tool, arguments that do not fit."""
+
+    async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
+        """Do it, or raise `ToolFailed`. `say` hears output as it comes. Cancelling it ends whatever it started.
+
+        What is done is what was weighed: where the world has changed since, `ToolFailed`.
+        """
+
+    async def probe(self, deed: Deed) -> Done | None:
+        """For a probeable call that may have been carried out before a crash: what it came to, None if it was not."""

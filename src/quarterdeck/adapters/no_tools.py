@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from quarterdeck.kernel.errors import ToolFailed
 from quarterdeck.kernel.parts import ToolCall, ToolSpec
+from quarterdeck.ports import Deed, Done, Site, Weighed
 
 
 class NoTools:
-    def specs(self) -> tuple[ToolSpec, ...]:
+    async def specs(self, site: Site) -> tuple[ToolSpec, ...]:
         return ()
 
-    async def use(self, call: ToolCall) -> str:
+    async def weigh(self, call: ToolCall, site: Site) -> Weighed:
         raise ToolFailed(f"there is no tool {call.name!r}.")
+
+    async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
+        raise ToolFailed(f"there is no tool {deed.call.name!r}.")
+
+    async def probe(self, deed: Deed) -> Done | None:
+        return None

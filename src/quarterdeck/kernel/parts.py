@@ -7,6 +7,10 @@ from typing import Any, Literal
 
 Speaker = Literal["system", "user", "assistant", "tool"]
 Reasoning = Literal["on", "off", "auto"]
+# What a tool leaves behind, and so what may be done after a crash in the middle: do it again; do it again under the
+# same key; look whether it was done; or ask a person.
+Effect = Literal["pure", "keyed", "probeable", "irreversible"]
+Risk = Literal["none", "low", "medium", "high", "forbidden"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class ToolSpec:
     name: str
     description: str
     parameters: dict[str, Any] = field(default_factory=dict)
+    effect: Effect = "irreversible"
 
 
 @dataclass(frozen=True, slots=True)
