@@ -15,10 +15,12 @@ from fastapi import FastAPI
 
 from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.lockbox import MemoryLockbox
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
+from quarterdeck.adapters.no_knowledge import NoKnowledge
 from quarterdeck.adapters.no_tools import NoTools
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
@@ -31,7 +33,7 @@ from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.log.verify import troubles
-from quarterdeck.ports import Model, Store
+from quarterdeck.ports import Knowledge, Lockbox, Model, Store, Toolbox
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
@@ -109,6 +111,9 @@ class _Ground:
     settings: Settings
     log: Log
     models: DefaultModels
+    toolbox: Toolbox
+    knowledge: Knowledge
+    lockbox: Lockbox
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -131,7 +136,8 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                self._ground = _Ground(settings, log, DefaultModels(settings))
+                lockbox = MemoryLockbox(SystemClock())
+                self._ground = _Ground(settings, log, DefaultModels(settings), NoTools(), NoKnowledge(), lockbox)
             return self._ground
 
     async def open(self) -> None:
@@ -166,8 +172,7 @@ class LocalHouse:
     async def _furnished(self) -> _Floor:
         try:
             ground = self.ground()
-            crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{PROCESS}.{uuid.uuid4().hex[:8]}")
-            supervisor = Supervisor(crew)
+            supervisor = Supervisor(_crew(ground))
             await supervisor.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
@@ -205,6 +210,27 @@ class LocalHouse:
             await ground.log.close()
 
 
+def _crew(ground: _Ground) -> Crew:
+    worker = f"{PROCESS}.{uuid.uuid4().hex[:8]}"
+    return Crew(
+        ground.log,
+        ground.models,
+        ground.toolbox,
+        ground.knowledge,
+        ground.lockbox,
+        SystemClock(),
+        SystemIds(),
+        worker,
+        lambda asked: workspace_of(ground.settings, asked),
+    )
+
+
+def workspace_of(settings: Settings, asked: str | None) -> str:
+    """The folder a run may work in, without links; where none was named, one of our own beside the data."""
+    named = settings.workspace if asked is None else Path(asked).expanduser()
+    return os.path.realpath(named)
+
+
 def _station(ground: _Ground) -> Station:
     async def about() -> About:
         found = await ground.models.found()
@@ -216,7 +242,8 @@ def _station(ground: _Ground) -> Station:
         await ground.models.model("thinker")
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
-    return Station(desk, LOCAL_OWNER, ground.streams, ground.settings.deadline_s or None, about, model_ready)
+    deadline_s = ground.settings.deadline_s or None
+    return Station(desk, LOCAL_OWNER, ground.streams, ground.lockbox, deadline_s, about, model_ready)
 
 
 def open_store(settings: Settings) -> Store:
