@@ -105,7 +105,7 @@ def decided_already(approval: Approval) -> Conflict:
 
 
 def check_password(approval: Approval) -> ev.ApprovalRequested:
-    if approval.state != "approved" or approval.lock != "asked" or approval.asked is None:
+    if approval.state not in {"approved", "answered"} or approval.lock != "asked" or approval.asked is None:
         raise Conflict("The run does not wait for a password.", code="password_not_wanted")
     return approval.asked
 

@@ -248,7 +248,10 @@ class Runner:
         await self._append(await tools.carry_out(c, deed, self._append))
 
     async def _rest(self, status: WaitStatus, state: RunState) -> None:
-        """Let go until somebody has done something; where they just have, look again."""
+        """Let go until somebody has done something; where they just have, or did not in time, look again."""
+        if expired := self._expired(state):
+            await self._record(expired, state)
+            return
         left = None if self._due_at is None else max(0.0, self._due_at - self._crew.clock.now())
         with contextlib.suppress(Moved):
             await self._append(RunWaiting(status, left), head=self._fold.seq)
@@ -294,9 +297,6 @@ class Runner:
         state = await self._fold.catch_up()
         if self._overdue and not state.overdue and state.outcome is None:
             await self._append(DeadlinePassed())
-            state = await self._fold.catch_up()
-        if expired := self._expired(state):
-            await self._record(expired, state)
             state = await self._fold.catch_up()
         return state
 

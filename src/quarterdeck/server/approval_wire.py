@@ -107,7 +107,7 @@ def approval(line: dict[str, Any]) -> Approval:
         why=line["why"],
         hash=line["hash"],
         always=line["rule_key"] is not None,
-        waiting_for_password=bool(line["locked"]) and line["state"] == "approved",
+        waiting_for_password=bool(line["locked"]) and line["state"] in {"approved", "answered"},
         requested_at=line["asked_at"],
         expires_at=line["expires_at"],
         decided_at=line["decided_at"],

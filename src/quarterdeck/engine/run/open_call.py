@@ -73,10 +73,8 @@ def _decided(c: OpenCall, event: ev.ApprovalDecided) -> OpenCall:
 
 
 def left_behind(calls: Calls) -> Calls:
-    """The calls of a worker that is gone. A password that it held is gone with it."""
-    return tuple(
-        replace(c, begun=False, again=c.begun or c.again, lock="closed" if c.lock == "open" else c.lock) for c in calls
-    )
+    """The calls of a worker that is gone."""
+    return tuple(replace(c, begun=False, again=c.begun or c.again) for c in calls)
 
 
 def standing(c: OpenCall, grants: frozenset[str]) -> Standing:
