@@ -23,15 +23,17 @@ from quarterdeck.engine.policy.programs import (
 from quarterdeck.kernel.parts import Risk
 
 MOST_COMMANDS, DEEPEST = 50, 8
+_WITHIN_REACH = 64  # how many words behind a wrapped one are taken for its arguments
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+_SCRIPTED = re.compile(r"[\s;&|]")
 _DEVICE = re.compile(
     r"/dev/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|rdisk|mapper/|dm-|md|loop|nbd|zram|ram|mtd|sr|mem|kmem|port|nvram)"
 )
 _TOP = re.compile(
     r"/|~\w*|\$HOME|/(?:bin|boot|dev|etc|home|lib|lib64|opt|proc|root|sbin|srv|sys|usr|var|Users|System|Applications)"
 )
-_BOMB = re.compile(r"([\w:.]+)(?:\(\))?\{[^{}]{0,200}?\1\|\1")
+_BOMB = re.compile(r"(?<![\w:.])([\w:.]{1,64})\s{0,9}(?:\(\s{0,9}\)\s{0,9})?\{[^{}]{0,200}?\1\s{0,9}\|\s{0,9}\1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def scripts_in(command: str) -> Script:
     runs_text = any(program in SHELLS for words in seen for program, _ in programs(words))
     while at < len(seen) <= MOST_COMMANDS:
         for word in seen[at]:
-            if re.search(r"\s", word) and (runs_text or "$(" in word or "`" in word):
+            if _SCRIPTED.search(word) and (runs_text or "$(" in word or "`" in word):
                 inner = taken_apart(word)
                 if inner.commands != [[word]]:
                     seen.extend(inner.commands)
@@ -67,13 +69,13 @@ def programs(words: list[str]) -> Iterator[tuple[str, list[str]]]:
     yield first, words[at + 1 :]
     if first in WRAPPERS:
         for later in range(at + 1, len(words)):
-            yield words[later].rpartition("/")[2], words[later + 1 :]
+            yield words[later].rpartition("/")[2], words[later + 1 : later + 1 + _WITHIN_REACH]
     elif "{" in words[at:]:  # the body of a function
         yield from programs(words[words.index("{", at) + 1 :])
 
 
 def dangers(command: str, script: Script) -> Iterator[Danger]:
-    if _BOMB.search(re.sub(r"\s+", "", command)):
+    if _BOMB.search(command):
         yield Danger("forbidden", "destructive", "It is a fork bomb: it would fill the machine until nothing works.")
     for words in script.commands:
         if any(one == WRITES and _DEVICE.match(target) for one, target in pairwise(words)):

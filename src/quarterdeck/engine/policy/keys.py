@@ -10,7 +10,10 @@ _NAMES = (
     r"(?:pass(?:word|wd|phrase|code)|secret|token|credentials?|authorization"
     r"|(?:api|access|private|secret|signing|encryption|account)[_-]?key|client[_-]?secret)"
 )
-_VALUE = r"""(?:\\?"(?:[^"\\\n]|\\.){0,4096}"?|'[^'\n]{0,4096}'?|[^\s"'&;|<>()`,\\\]}]{1,4096})"""
+_VALUE = (
+    r"(?!\[redacted\]|(?:Bearer|Basic|Token)\s)"
+    r"""(?:\\?"(?:[^"\\\n]|\\.){0,4096}"?|'[^'\n]{0,4096}'?|[^\s"'&;|<>()`,\\\]}]{1,4096})"""
+)
 _PEM = r"[A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 
 # Each keeps its first group, which says what was there, and drops the rest.
@@ -19,9 +22,10 @@ _SHAPES = tuple(
     for shape in (
         rf"(-----BEGIN {_PEM}).*?(?:-----END {_PEM}|\Z)",
         r"(?i)(\b[a-z][a-z0-9+.-]{0,30}://)[^\s/@?#\"'<>]{1,1024}@",
+        r"""(?i)(authorization\\?["']?\s{0,4}[=:]\s{0,4}\\?["']?(?:Bearer|Basic|Token)\s{1,4})[^\s"'\\\[]{1,4096}""",
         r"(?i)(\b(?:Bearer|Basic)\s{1,4})(?!realm\b)[A-Za-z0-9._~+/=-]{6,4096}",
         rf"(?i)(--[a-z-]{{0,40}}{_NAMES}(?:\s{{1,4}}|=))(?!-)(?:{_VALUE})",
-        rf"(?i)({_NAMES}\\?[\"']?\s{{0,4}}[=:]\s{{0,4}}(?:(?:Bearer|Basic)\s{{1,4}})?)(?:{_VALUE})",
+        rf"(?i)({_NAMES}\\?[\"']?\s{{0,4}}[=:]\s{{0,4}})(?:{_VALUE})",
         r"(\bsshpass\s{1,4}-p\s{0,4}|\bcurl\s(?:[^\n|;]{0,400}?\s)?(?:-u|--user)\s{0,4}[^\s:]{0,80}:)[^\s]{1,400}",
         r"()\b(?:sk|rk|pk)-[A-Za-z0-9_-]{16,400}",
         r"()\b(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,200}",

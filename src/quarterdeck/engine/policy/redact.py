@@ -108,6 +108,6 @@ def _base64(raw: bytes) -> Iterator[str]:
     whole = base64.b64encode(raw).decode()
     amid = [base64.b64encode(bytes(before) + raw).decode().rstrip("=") for before in range(3)]
     cut = [text[(before * 8 + 5) // 6 : (before + len(raw)) * 8 // 6] for before, text in enumerate(amid)]
-    for text in (whole, *cut):
+    for text in (whole, whole.rstrip("="), *cut):
         yield text
         yield text.replace("+", "-").replace("/", "_")
