@@ -37,6 +37,8 @@ HARMLESS_LOOKING = (
     "column -t file", "pr file", "look word", "strings --target=x file", "hexdump -f format file",
     "paste - -", "cat -", "wc -", "echo -e x", "fold -w", "head -n", "tail -n 5", "cat", "wc -l", "sort",
     "uniq", "stat",
+    "head -c 1G README.md", "head -n all x", "grep -A all word x", "find . -name a/b", "find . -type x", "du -d .. .",
+    "cut -d ab x", "tail -n -5 x", "which a b", "date +%s +%s", "date -u +%s x", "pip show a b", "which ../x",
     # what is set, turned off or asked of others
     "date -s 12:00", "date --set=12:00", "date -f list", "date --file=list", "date -r x", "date +%999999999d",
     "hostname NEW", "hostname -F file", "hostname -b x", "hostname -f", "id root", "uname --help",

@@ -101,6 +101,20 @@ def test_text_is_given_as_soon_as_no_secret_can_begin_in_it() -> None:
     assert redactor.feed("hunter22" + "y" * 1000).startswith("x" * (1000 - len(given_out)) + REDACTED)
 
 
+@pytest.mark.parametrize(
+    ("text", "left"),
+    [
+        ("xababax", f"x{REDACTED}x"),
+        ("xabaabax", f"x{REDACTED}{REDACTED}x"),
+        ("xabax", f"x{REDACTED}x"),
+        ("xabx", "xabx"),
+    ],
+)
+def test_secrets_that_overlap_are_one_and_those_that_touch_are_two(text: str, left: str) -> None:
+    assert without_secrets(text, ["aba"]) == left
+    assert all(in_pieces(text, [cut], "aba") == left for cut in range(len(text)))
+
+
 def test_a_password_of_one_letter_is_taken_out_as_well() -> None:
     assert without_secrets("a b c", ["b"]) == f"a {REDACTED} c"
 
@@ -148,6 +162,7 @@ def test_what_looks_like_a_secret_is_taken_for_one(text: str, left: str) -> None
         "max_tokens=100",
         "PWD=/work",
         "docker login --password-stdin",
+        "mysql --password -h db",
         "https://example.org/a?b=c#d@e",
         "git@github.com:a/b.git",
         "a task-list-of-things-to-do-today",

@@ -135,6 +135,12 @@ def test_arguments_that_few_readers_bear_have_a_hash(odd: str) -> None:
     assert bound_hash("t", odd, {}) != bound_hash("t", odd + " x", {})
 
 
+def test_halves_of_characters_are_told_apart() -> None:
+    texts = ["\ud800", "\ud801", "\ud83d\ude00", "\U0001f600", "?"]
+    assert len({bound_hash("t", text, {}) for text in texts}) == len(texts)
+    assert len({bound_hash("t", "{}", {"cwd": text}) for text in texts}) == len(texts)
+
+
 def test_an_object_cannot_pass_for_the_way_it_is_written_down() -> None:
     texts = [
         '{"a": 1}',

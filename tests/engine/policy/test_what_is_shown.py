@@ -45,6 +45,7 @@ def read_back(shown: str) -> str:
         ("ls；id", r"ls\u{ff1b}id"),
         ("𝐥𝐬", r"\u{1d425}\u{1d42c}"),
         ("a\u3164b\uffa0", r"a\u{3164}b\u{ffa0}"),
+        ("\u1100\u1161 가", r"\u{1100}\u{1161} 가"),
         ("\ud800", r"\u{d800}"),
         ("", ""),
     ],

@@ -28,8 +28,7 @@ def elevates(command: str, script: Script) -> bool:
 
 def _only_talks(script: Script) -> bool:
     """Whether its commands do no more than to pass the word on."""
-    passing = all(words[0] in TALKERS or words[:2] == ["git", "commit"] for words in script.commands)
-    return passing and not script.deepest
+    return all(words[0] in TALKERS or words[:2] == ["git", "commit"] for words in script.commands)
 
 
 def privileged(words: tuple[str, ...] | None, script: Script) -> Judged:
