@@ -14,7 +14,8 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-_NAT64 = (ipaddress.IPv6Network("64:ff9b::/96"), ipaddress.IPv6Network("64:ff9b:1::/48"))
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+_UNICAST = ipaddress.IPv6Network("2000::/3")  # all that was ever given out; what lies elsewhere leads nowhere good
 
 
 class NotJudgedSafe(OSError):
@@ -23,7 +24,10 @@ class NotJudgedSafe(OSError):
 
 def public(address: Address) -> bool:
     """Whether an address is all the world's, seen through everything that wraps another address."""
-    return all(each.is_global and not each.is_multicast for each in _unwrapped(address))
+    return all(
+        each.is_global and not each.is_multicast and (each.version == 4 or each in _UNICAST)
+        for each in _unwrapped(address)
+    )
 
 
 def literal(host: str) -> Address | None:
@@ -68,8 +72,8 @@ def _unwrapped(address: Address) -> tuple[Address, ...]:
     # Of these forms only the inner address says where it goes.
     if address.ipv4_mapped is not None:
         return (address.ipv4_mapped,)
-    if any(address in network for network in _NAT64):
-        return (ipaddress.IPv4Address(int(address) & 0xFFFFFFFF),) if address in _NAT64[0] else (address,)
+    if address in _NAT64:
+        return (ipaddress.IPv4Address(int(address) & 0xFFFFFFFF),)
     if address.sixtofour is not None:
         return (address.sixtofour,)
     if address.teredo is not None:

@@ -43,13 +43,13 @@ class Place:
 
     @property
     def real(self) -> str:
-        return os.path.normpath(f"{self.root}/{self.path}")
+        return _absolute(self.root, self.path)
 
 
 def locate(workspace: str, path: str) -> Place:
     """Where a path leads, seen from the workspace. Raises `ToolFailed` for what is no path of a file."""
     real = real_path(workspace, path)
-    named = os.path.normpath(f"{workspace}/{path}" if not path.startswith("/") else path)
+    named = _absolute(workspace, path)
     if any(_beneath(each, folder) is not None for each in (named, real) for folder in NOT_FILES):
         raise ToolFailed(f"{path!r} is no file but a part of the system ({', '.join(NOT_FILES)}); it is not opened.")
     inside = _beneath(real, workspace)
@@ -70,7 +70,7 @@ def real_path(workspace: str, path: str) -> str:
         raise ToolFailed(f"A path can be at most {LONGEST_PATH:,} bytes long.")
     try:
         # pathlib raises for a loop of links, which is then not told from what is not there.
-        return os.path.realpath(f"{workspace}/{path}" if not path.startswith("/") else path)
+        return os.path.realpath(path if path.startswith("/") else f"{workspace}/{path}").replace("//", "/")
     except OSError as error:
         raise ToolFailed(f"{path!r} cannot be looked up: {error.strerror}.") from None
 
@@ -165,6 +165,12 @@ def _make(folder: Place) -> None:
             raise _failed(folder, error) from None
         finally:
             os.close(at)
+
+
+def _absolute(folder: str, path: str) -> str:
+    """By name alone. Two slashes at the beginning mean the same as one here."""
+    joined = path if path.startswith("/") else f"{folder}/{path}"
+    return "/" + os.path.normpath(joined).lstrip("/")
 
 
 def _beneath(path: str, folder: str) -> str | None:

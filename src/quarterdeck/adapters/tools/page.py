@@ -7,8 +7,42 @@ from html.parser import HTMLParser
 
 _SILENT = frozenset({"script", "style", "noscript", "template", "svg", "math", "iframe", "object", "head", "select"})
 _BLOCKS = frozenset(
-    ("address", "article", "aside", "blockquote", "br", "dd", "div", "dl", "dt", "figure", "footer", "form", "h1", "h2")
-    + ("h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol", "p", "pre", "section", "table", "tr", "ul")
+    {
+        *(
+            "address",
+            "article",
+            "aside",
+            "blockquote",
+            "br",
+            "dd",
+            "div",
+            "dl",
+            "dt",
+            "figure",
+            "footer",
+            "form",
+            "header",
+        ),
+        *(
+            "h1",
+            "h2",
+            "h3",
+            "h4",
+            "h5",
+            "h6",
+            "hr",
+            "li",
+            "main",
+            "nav",
+            "ol",
+            "p",
+            "pre",
+            "section",
+            "table",
+            "tr",
+            "ul",
+        ),
+    }
 )
 _BLANKS = re.compile(r"[ \t\r\f\v\u00a0]+")
 _GAPS = re.compile(r"\s*\n\s*\n\s*")

@@ -28,8 +28,10 @@ _SET = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _BETWEEN = re.compile(r"[();<>|&\n]+")
 # Words that run what stands behind them.
 _BEFORE = frozenset(
-    ("env", "nice", "nohup", "timeout", "time", "exec", "command", "xargs", "setsid", "stdbuf", "ionice", "sudo")
-    + ("if", "then", "else", "do", "while", "until", "!", "{")
+    {
+        *("env", "nice", "nohup", "timeout", "time", "exec", "command", "xargs", "setsid", "stdbuf", "ionice", "sudo"),
+        *("if", "then", "else", "do", "while", "until", "!", "{"),
+    }
 )
 
 
