@@ -151,7 +151,10 @@ async def test_what_is_no_file_is_refused(workspace: Path, way: str, path: str, 
 
 def test_overlong_utf_8_is_a_name_like_any_other(workspace: Path, way: str) -> None:
     """`..` and `/` written too long are not understood as such by anybody."""
-    with pytest.raises(ToolFailed, match="is not there"), opened(locate(str(workspace), "\udcc0\udcae\udcc0\udcae/x"), 0):
+    with (
+        pytest.raises(ToolFailed, match="is not there"),
+        opened(locate(str(workspace), "\udcc0\udcae\udcc0\udcae/x"), 0),
+    ):
         pass
 
 
@@ -160,9 +163,7 @@ async def test_a_workspace_that_is_not_there_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.proof
-def test_a_parent_that_is_swapped_for_a_link_all_the_time_leads_nowhere(
-    workspace: Path, way: str, rounds: int
-) -> None:
+def test_a_parent_that_is_swapped_for_a_link_all_the_time_leads_nowhere(workspace: Path, way: str, rounds: int) -> None:
     """The right file or a refusal; never what is outside. And the swap must be seen to hit, in both its states."""
     real, hidden = workspace / "sub", workspace / "hidden"
     (workspace.parent / "outside" / "deep.txt").write_text(SECRET)

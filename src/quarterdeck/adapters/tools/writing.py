@@ -76,14 +76,13 @@ class _Change:
 
     @property
     def diff(self) -> str:
-        name, old = self.place.shown, decoded(self.before)
-        after = self.after.decode("utf-8")
-        if old is None or len(old.encode()) != len(self.before):
-            now = f"{len(self.before):,} bytes, sha256 {_digest(self.before)}"
-            return f"{name} is not text now ({now}); it becomes:\n{after}"
-        if self.status is None and not after:
+        name = self.place.shown
+        if self.status is None and not self.after:
             return f"{name} becomes a new, empty file."
-        return difference(name, old, after) or f"{name} stays as it is."
+        if _strange(self.before) and not _strange(self.after):
+            now = f"{len(self.before):,} bytes, sha256 {_digest(self.before)}"
+            return f"{name} is not text now ({now}); it becomes:\n{_text(self.after)}"
+        return difference(name, _text(self.before), _text(self.after)) or f"{name} stays as it is."
 
 
 class Writing(Generic[A]):
@@ -216,6 +215,15 @@ def _probe(deed: Deed, asked: WriteFile | EditFile) -> Done | None:
 def _done(place: Place, content: bytes, diff: str) -> Done:
     digest = _digest(content)
     return Done(cut(f"{place.shown} now holds {len(content):,} bytes.\n{diff}".rstrip("\n")), digest=digest)
+
+
+def _strange(data: bytes) -> bool:
+    return b"\0" in data or decoded(data) is None
+
+
+def _text(data: bytes) -> str:
+    """With a byte that is no text written as its number."""
+    return data.decode("utf-8", "backslashreplace")
 
 
 def _digest(data: bytes) -> str:
