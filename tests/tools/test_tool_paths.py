@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from toolroom import files
 
 from quarterdeck.adapters.tools import beneath
 from quarterdeck.adapters.tools.beneath import Place, locate, opened, read_whole
 from quarterdeck.kernel.errors import ToolFailed
-from toolroom import files
 
 SECRET = "the secret outside"
 

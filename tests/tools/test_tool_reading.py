@@ -8,10 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from toolroom import files
 
 from quarterdeck.adapters.tools import search
 from quarterdeck.adapters.tools.bounded import MOST_TEXT, cut, decoded
-from toolroom import files
 
 
 async def test_a_large_file_is_read_in_parts_that_join_without_a_seam(tmp_path: Path) -> None:
@@ -183,6 +183,6 @@ def test_a_cut_is_seen_and_never_within_a_character() -> None:
     assert cut("abc", 3) == "abc"
     assert cut("abcd", 3) == "abc\n… 1 more bytes"
     assert cut("行行", 4) == "行\n… 3 more bytes"
-    assert decoded("行".encode()[1:] + "x".encode() + "行".encode()[:2]) == "x"
+    assert decoded("行".encode()[1:] + b"x" + "行".encode()[:2]) == "x"
     assert decoded(b"\xe8") == ""
     assert decoded(b"x\xe8x") is None

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from toolroom import files
 
 from quarterdeck.kernel.errors import ToolFailed
-from toolroom import files
 
 
 async def test_a_write_asks_and_shows_the_difference(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ async def test_a_file_that_changed_since_it_was_asked_about_is_left_alone(tmp_pa
         path.unlink()
         path.mkdir()
     before = path.read_bytes() if path.is_file() else None
-    with pytest.raises(ToolFailed, match="changed since it was asked about|hard links|is a folder"):
+    with pytest.raises(ToolFailed, match=r"changed since it was asked about|hard links|is a folder"):
         await bench.do(deed)
     assert (path.read_bytes() if path.is_file() else None) == before
 
