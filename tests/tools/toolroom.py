@@ -96,7 +96,7 @@ class SmallRedactor:
         self._held = held[cut:]
         return held[:cut]
 
-    def close(self) -> str:
+    def end(self) -> str:
         held, self._held = self._held, ""
         return held
 

@@ -16,7 +16,7 @@ class Redactor(Protocol):
 
     def feed(self, text: str) -> str: ...
 
-    def close(self) -> str: ...
+    def end(self) -> str: ...
 
 
 Redacting: TypeAlias = Callable[[tuple[str, ...]], Redactor]
@@ -40,7 +40,7 @@ class Output:
 
     def close(self) -> None:
         self._keep(self._redactor.feed(self._decode(b"", final=True)))
-        self._keep(self._redactor.close())
+        self._keep(self._redactor.end())
         if self._tail:
             self._say(self._rest)
 

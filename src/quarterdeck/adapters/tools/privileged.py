@@ -24,9 +24,9 @@ class Ran:
     stdout: str
     stderr: str
 
-    @property
-    def said(self) -> str:
-        return "\n".join(part.rstrip("\n") for part in (self.stdout, self.stderr) if part)
+    def said(self, prompt: str) -> str:
+        parts = (self.stdout, self.stderr.replace(prompt, ""))
+        return "\n".join(part.rstrip("\n") for part in parts if part)
 
 
 def told(ran: Ran, prompt: str, said: Output) -> Done:
@@ -40,7 +40,10 @@ def told(ran: Ran, prompt: str, said: Output) -> Done:
 
 
 async def end(prompt: str, ran: asyncio.Task[Ran]) -> None:
-    """End the sudo that was given this prompt, which is nobody else's, and what it started."""
+    """End the sudo that was given this prompt, which is nobody else's, and what it started.
+
+    As far as we may: what belongs to root is not ended by a server that is not root's, but by its time limit at most.
+    """
     await asyncio.to_thread(_end, prompt.encode())
     with suppress(asyncio.CancelledError):
         await asyncio.wait([ran], timeout=END_S)

@@ -42,6 +42,7 @@ echo fine > inside || exit 1
 cat "$1" 2> /dev/null && exit 4
 unshare -U true 2> /dev/null && exit 5
 (echo bad > .git/config) 2> /dev/null && exit 6
+test -w /proc/sys/kernel/core_pattern && exit 7
 grep -c : /proc/net/dev
 """
 
@@ -84,7 +85,9 @@ class Sandbox:
             *("--die-with-parent", "--new-session", "--cap-drop", "ALL", "--hostname", "sandbox", "--clearenv"),
             *(word for name, value in env.items() for word in ("--setenv", name, value)),
             *_programs(),
-            *("--proc", "/proc", "--dev", "/dev", "--size", str(_LARGEST_TMP), "--tmpfs", "/tmp"),  # noqa: S108
+            # Read-only, for a server that runs as root owns the switches of the kernel in there, capabilities or not.
+            *("--proc", "/proc", "--remount-ro", "/proc", "--dev", "/dev"),
+            *("--size", str(_LARGEST_TMP), "--tmpfs", "/tmp"),  # noqa: S108 - memory of its own
             *(("--bind" if writable else "--ro-bind"), workspace, workspace),
             *(_shielded(workspace) if writable else ()),
             *("--remount-ro", "/", "--chdir", workspace, "--", *command),

@@ -191,7 +191,7 @@ class ShellExecSafe:
             await privileged.end(prompt, ran)
             raise
         said = Output(self._redacting((password,) if password else ()), say)
-        said.take(done.said.replace(prompt, "").encode("utf-8", "replace"))
+        said.take(done.said(prompt).encode("utf-8", "replace"))
         said.close()
         return privileged.told(done, prompt, said)
 
