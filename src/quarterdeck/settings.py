@@ -33,6 +33,8 @@ class Settings:
     model_patience_s: float = MODEL_PATIENCE_S
     url: str | None = None
     no_color: bool = False
+    sudo_no_password: tuple[str, ...] = ()
+    fetch_allow: tuple[str, ...] = ()
 
 
 NAMES = {
@@ -50,6 +52,8 @@ NAMES = {
     f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
     "NO_COLOR": "anything: the commands print no colours",
+    "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
+    "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -73,6 +77,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
         env.get("QUARTERDECK_URL") or None,
         bool(env.get("NO_COLOR")),
+        _listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
+        _listed(env, "QUARTERDECK_FETCH_ALLOW"),
     )
 
 
@@ -83,6 +89,10 @@ def _database(env: Mapping[str, str]) -> Path:
         return Path(folder).expanduser().absolute() / DATABASE
     base = Path(env.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     return base / "quarterdeck" / DATABASE
+
+
+def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:

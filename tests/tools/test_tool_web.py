@@ -1,4 +1,4 @@
-"""Pages are fetched from addresses that were judged, bounded, and as text. Real servers on this machine, allowed by name."""
+"""Pages are fetched from addresses that were judged, bounded, and as text. The servers are real, allowed by name."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @asynccontextmanager
 async def serving(answer: Answer) -> AsyncIterator[str]:
-    runner = web.ServerRunner(web.Server(answer))
+    runner = web.ServerRunner(web.Server(answer), shutdown_timeout=0.1)
     await runner.setup()
-    site = web.TCPSite(runner, HERE, 0, shutdown_timeout=0.1)
+    site = web.TCPSite(runner, HERE, 0)
     await site.start()
     try:
         yield f"http://{HERE}:{site._server.sockets[0].getsockname()[1]}"  # type: ignore[union-attr]
@@ -105,7 +105,7 @@ async def test_a_redirect_is_reported_and_not_followed() -> None:
         asked.append(request.path)
         return web.Response(status=302, headers={"location": "http://169.254.169.254/latest"})
 
-    ok, text = await fetched(answer)
+    _, text = await fetched(answer)
     assert text == "URL/ answers 302: it is at 'http://169.254.169.254/latest' now, which was not followed."
     assert asked == ["/"]
 
@@ -237,7 +237,7 @@ def test_an_address_is_known_in_every_way_of_writing_it() -> None:
     ("html", "text"),
     [
         ("", ""),
-        ("<p>a<p>b", "a\n\nb"),
+        ("<p>a<p>b</p><p>c", "a\nb\n\nc"),
         ("plain < text & more", "plain < text & more"),
         ("<head><title>t</title>hidden</head><body>x", "t\n\nx"),
         ("<script>no</script>yes<style>no</style>", "yes"),

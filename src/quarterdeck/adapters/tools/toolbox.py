@@ -37,7 +37,13 @@ class LocalToolbox:
     def _named(self, name: str) -> Tool:
         tool = self._tools.get(name)
         if tool is None:
-            near = get_close_matches(name, self._tools, 1, 0.4)
-            rest = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(self._tools) or 'none'}."
+            # The words of a name in another order are the same name to a model: read_file for file_read.
+            known = {_sorted(each): each for each in self._tools}
+            near = get_close_matches(_sorted(name[:100]), known, 1)
+            rest = f"did you mean {known[near[0]]!r}?" if near else f"there are {', '.join(self._tools) or 'none'}."
             raise ToolFailed(f"There is no tool {name[:100]!r}; {rest}")
         return tool
+
+
+def _sorted(name: str) -> str:
+    return "_".join(sorted(name.split("_")))
