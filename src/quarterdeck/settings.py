@@ -40,6 +40,9 @@ class Settings:
         """Where a run works that was not given a folder."""
         return self.folder or self.database.parent / "workspace"
 
+    sudo_no_password: tuple[str, ...] = ()
+    fetch_allow: tuple[str, ...] = ()
+
 
 NAMES = {
     "QUARTERDECK_DATA_DIR": "the folder of the embedded database; by default one in your home folder",
@@ -57,6 +60,8 @@ NAMES = {
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
     "NO_COLOR": "anything: the commands print no colours",
     "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
+    "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
+    "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -81,6 +86,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         env.get("QUARTERDECK_URL") or None,
         bool(env.get("NO_COLOR")),
         _folder(env.get("QUARTERDECK_WORKSPACE")),
+        _listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
+        _listed(env, "QUARTERDECK_FETCH_ALLOW"),
     )
 
 
@@ -95,6 +102,10 @@ def _database(env: Mapping[str, str]) -> Path:
 
 def _folder(path: str | None) -> Path | None:
     return Path(path).expanduser().absolute() if path else None
+
+
+def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:

@@ -21,12 +21,16 @@ from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_knowledge import NoKnowledge
-from quarterdeck.adapters.no_tools import NoTools
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.adapters.tools.everyday import everyday_tools
+from quarterdeck.adapters.tools.toolbox import LocalToolbox
+from quarterdeck.engine.policy.redact import Redactor
+from quarterdeck.engine.policy.rules import remember
+from quarterdeck.engine.policy.shell import judge
 from quarterdeck.events.run import Role
 from quarterdeck.kernel.errors import Invalid, ModelFailed, NotFound
 from quarterdeck.kernel.scope import LOCAL_OWNER
@@ -137,7 +141,8 @@ class LocalHouse:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
                 lockbox = MemoryLockbox(SystemClock())
-                self._ground = _Ground(settings, log, DefaultModels(settings), NoTools(), NoKnowledge(), lockbox)
+                toolbox = _toolbox(settings)
+                self._ground = _Ground(settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox)
             return self._ground
 
     async def open(self) -> None:
@@ -208,6 +213,11 @@ class LocalHouse:
         if ground is not None:
             await ground.models.aclose()
             await ground.log.close()
+
+
+def _toolbox(settings: Settings) -> Toolbox:
+    allowed = {"sudo_no_password": settings.sudo_no_password, "fetch_allow": settings.fetch_allow}
+    return LocalToolbox(everyday_tools(judge, remember, Redactor, **allowed))
 
 
 def _crew(ground: _Ground) -> Crew:
