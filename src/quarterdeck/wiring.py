@@ -216,8 +216,8 @@ class LocalHouse:
 
 
 def _toolbox(settings: Settings) -> Toolbox:
-    allowed = {"sudo_no_password": settings.sudo_no_password, "fetch_allow": settings.fetch_allow}
-    return LocalToolbox(everyday_tools(judge, remember, Redactor, **allowed))
+    hosts, open_to = settings.sudo_no_password, settings.fetch_allow
+    return LocalToolbox(everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to))
 
 
 def _crew(ground: _Ground) -> Crew:

@@ -246,6 +246,13 @@ def test_plans_without_end_come_to_an_end() -> None:
         ("Run `ls`", "action"),
         ("Is there a file about cats?", "action"),
         ("Which FOLDER is it in?", "action"),
+        ("run uname", "action"),
+        ("Please check updates", "action"),
+        ("Проверь обновления", "action"),
+        ("运行 uname", "action"),
+        ("Show me what love is", "thinker"),
+        ("Покажи мне, что такое любовь", "thinker"),
+        ("I run every morning", "thinker"),
     ],
 )
 def test_a_slight_model_plans_only_where_something_is_named(message: str, asked_first: str) -> None:

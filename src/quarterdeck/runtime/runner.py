@@ -238,7 +238,7 @@ class Runner:
             await self._record(tuple(found), state)
             return
         stage = () if state.stage == "running_tool" else (StageChanged("running_tool"),)
-        begun = tuple(ToolStarted(c.call, c.approval) for c in calls)
+        begun = tuple(ToolStarted(c.call, None if c.approval == c.spent else c.approval) for c in calls)
         if not await self._record((*stage, *begun), state):
             return
         deeds = [self._carried_out(tools, c, way) for c, way in ready if not isinstance(way, tuple)]

@@ -29,6 +29,15 @@ WINDOW_SLIGHT = 3_000
 _NAMED = re.compile(
     r"[\w.-]+\.\w{1,8}\b|(?:^|\s)[~.]?/[\w./-]+|`[^`]+`|\b(?:file|folder|directory|command)\b", re.IGNORECASE
 )
+# Something to be done to a thing that has a name: "run uname", "show outside", "проверь обновления", "运行 uname".
+_WISHED = re.compile(
+    r"\s*(?:please\s+|пожалуйста,?\s+|请)?(?:"
+    r"(?:show|list|read|open|run|execute|check|find|search|analy[sz]e|edit|create|delete|remove|install)\s+"
+    r"(?!me\b|us\b|your\b|out\b|it\b)\w"
+    r"|(?:покажи|прочитай|открой|запусти|выполни|проверь|найди|проанализируй|создай|удали|измени)\s+(?!мне\b|нам\b)\w"
+    r"|(?:显示|列出|读取|打开|运行|执行|检查|查找|分析|创建|删除|修改)\s*\w)",
+    re.IGNORECASE,
+)
 
 
 def thinker_messages(state: RunState, context: Context, memories: Sequence[Remembered] = ()) -> tuple[Message, ...]:
@@ -74,8 +83,8 @@ def fitted(history: Sequence[Message], window: int) -> tuple[Message, ...]:
 
 
 def names_something(message: str) -> bool:
-    """Whether a message plainly names a file, a folder or a command."""
-    return _NAMED.search(message) is not None
+    """Whether a message plainly names a file, a folder or a command, or something to be done to one."""
+    return _NAMED.search(message) is not None or _WISHED.match(message) is not None
 
 
 def _observations(exchange: Sequence[Message]) -> tuple[Message, ...]:
