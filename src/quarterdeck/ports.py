@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId
 from quarterdeck.kernel.parts import Effect, Message, Reasoning, Risk, ToolCall, ToolSpec, Usage
+from quarterdeck.kernel.skills import Skill
 
 # Models
 
@@ -322,3 +323,13 @@ class Toolbox(Protocol):
 
     async def probe(self, deed: Deed) -> Done | None:
         """For a probeable call that may have been carried out before a crash: what it came to, None if it was not."""
+
+
+# Skills
+
+
+class Skills(Protocol):
+    """The skills that can be had at a place. May be asked from any event loop."""
+
+    async def find(self, site: Site) -> tuple[Skill, ...]:
+        """Each name once, in order of their names; those that cannot be read are left out."""
