@@ -20,11 +20,13 @@ from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_tools import NoTools
+from quarterdeck.adapters.skills.folders import Shelf, SkillFolders
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.engine.money import Prices
 from quarterdeck.events.run import Role
 from quarterdeck.kernel.errors import Invalid, ModelFailed, NotFound
 from quarterdeck.kernel.scope import LOCAL_OWNER
@@ -109,6 +111,8 @@ class _Ground:
     settings: Settings
     log: Log
     models: DefaultModels
+    skills: SkillFolders
+    prices: Prices
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -131,7 +135,7 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                self._ground = _Ground(settings, log, DefaultModels(settings))
+                self._ground = _Ground(settings, log, DefaultModels(settings), skills_of(settings), settings.prices)
             return self._ground
 
     async def open(self) -> None:
@@ -216,7 +220,12 @@ def _station(ground: _Ground) -> Station:
         await ground.models.model("thinker")
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
-    return Station(desk, LOCAL_OWNER, ground.streams, ground.settings.deadline_s or None, about, model_ready)
+    deadline_s = ground.settings.deadline_s or None
+    return Station(desk, LOCAL_OWNER, ground.streams, deadline_s, about, model_ready, ground.skills, ground.prices)
+
+
+def skills_of(settings: Settings) -> SkillFolders:
+    return SkillFolders(settings.database.parent / "skills")
 
 
 def open_store(settings: Settings) -> Store:
@@ -248,6 +257,11 @@ async def what_answers(settings: Settings) -> Found:
 def embedded_is_missing() -> str | None:
     """Why the embedded model cannot run here; None if it can."""
     return available()
+
+
+def skills_shelf(settings: Settings, workspace: Path) -> Shelf:
+    """The skills that a run in this folder would find, and what is wrong with the others."""
+    return skills_of(settings).look(str(workspace))
 
 
 def storage_facts(settings: Settings) -> StorageFacts:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from quarterdeck.events import run, talk
+from quarterdeck.events import audit, money, run, talk
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import ToolCall, Usage
@@ -41,6 +41,26 @@ EXAMPLES: tuple[Event, ...] = (
     run.RunFinished("failed", "so far", "model_failed", "it went away", STATS, USAGE),
     talk.ConversationOpened("What is in…", "/work"),
     talk.MessageAdded("assistant", "It says “да”.", "r-1", "stopped"),
+    money.MoneyReserved("r-1", 2, 0.0125),
+    money.MoneySettled("r-1", 2, 0.00725),
+    audit.CommandAudited(
+        "r-1",
+        "call-1",
+        "apt list --upgradable",
+        "shell_exec_safe",
+        "package_check",
+        "low",
+        "person",
+        True,
+        True,
+        "person:owner",
+        "person:ann",
+        "a-1",
+        3,
+        "0" * 64,
+        "/work",
+        812.5,
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import run, talk
+from quarterdeck.events import audit, money, run, talk
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -32,6 +32,9 @@ VOCABULARY: tuple[type[Event], ...] = (
     run.RunFinished,
     talk.ConversationOpened,
     talk.MessageAdded,
+    money.MoneyReserved,
+    money.MoneySettled,
+    audit.CommandAudited,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

@@ -107,6 +107,11 @@ class Log:
         state = await self.look(name)
         return [] if state is None else await self._in_thread(self._store.rows, state, after, limit, size)
 
+    async def stored(self, name: StreamName, after: int = 0, limit: int = PAGE) -> list[Row]:
+        """Rows behind `after` as the store itself holds them, whatever is in memory."""
+        state = await self.look(name)
+        return [] if state is None else await self._in_thread(self._store.rows, state, after, limit)
+
     def follow(self, name: StreamName, after: int = 0) -> Cursor:
         return Cursor(self, self._bell(), name, after)
 
@@ -160,10 +165,10 @@ class Log:
     async def backup(self, path: str) -> None:
         await self._in_thread(self._store.backup, path)
 
-    async def verify(self) -> list[str]:
+    async def verify(self, only: StreamName | None = None) -> list[str]:
         """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written."""
         known = await self._chore(self._committer.known)
-        return await self._in_thread(troubles, self._store, known)
+        return await self._in_thread(troubles, self._store, known, only)
 
     async def close(self) -> None:
         """Commit what was submitted, then let go of the store. Nothing may be appended afterwards."""

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
+from quarterdeck.views.audit import AUDIT, AuditView
+from quarterdeck.views.usage import USAGE, UsageView
 
 RUNS = Table(
     "run",
@@ -48,7 +50,7 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES, USAGE, AUDIT)
 
 
 class RunsView:
@@ -91,4 +93,4 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView())
+VIEWS = (RunsView(), TalkView(), UsageView(), AuditView())
