@@ -23,7 +23,7 @@ _RULES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"((?:proxy-)?authorization['\"]?\s*[:=]\s*(?:[a-z]+\s+)?)[^\s'\"]+", re.IGNORECASE), rf"\1{MASK}"),
     (re.compile(r"(\b(?:bearer|basic)\s+)[A-Za-z0-9+/_.~=-]{8,}", re.IGNORECASE), rf"\1{MASK}"),
     (re.compile(r"((?:set-)?cookie['\"]?\s*:\s*)[^'\"\n]+", re.IGNORECASE), rf"\1{MASK}"),
-    (re.compile(rf"(--?[a-z-]*{_NAMES}(?:=|\s+)){_VALUE}", re.IGNORECASE), rf"\1{MASK}"),
+    (re.compile(rf"((?<![\w-])--?[a-z-]{{0,40}}?{_NAMES}(?:=|\s+)){_VALUE}", re.IGNORECASE), rf"\1{MASK}"),
     (
         re.compile(
             rf"((?:^|[^A-Za-z0-9])[A-Za-z0-9_-]{{0,60}}{_NAMES}[A-Za-z0-9_]{{0,20}}['\"]?\s*[=:]\s*){_VALUE}", re.I
