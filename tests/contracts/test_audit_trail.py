@@ -159,7 +159,7 @@ TAMPERING = {
     "who approved": ("UPDATE view_audit SET approved = 1 WHERE place = 4", "another approved at 4"),
     "a line that is gone": ("DELETE FROM view_audit WHERE place = 2", "lacks the one at 2"),
     "a line that was never written": (
-        ("INSERT INTO view_audit(tenant, place, command, approved, ok) VALUES('local', 91, 'ls', 1, 1)",
+        "INSERT INTO view_audit(tenant, place, command, approved, ok) VALUES('local', 91, 'ls', 1, 1)",
         "one at 91 that was never written",
     ),
 }

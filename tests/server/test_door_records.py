@@ -9,21 +9,23 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from door_client import ask, finished
+from door_client import ask
 from door_serving import Serving, Start
 
 from quarterdeck.actions.audit import audit_entry
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock
 from quarterdeck.events.audit import CommandAudited
-from quarterdeck.kernel.ids import TenantId
+from quarterdeck.events.run import AttemptFinished, AttemptStarted
+from quarterdeck.kernel.ids import RunId, TenantId, run_stream
+from quarterdeck.kernel.parts import Usage
+from quarterdeck.log.entries import Entry
 from quarterdeck.log.log import Log
 from quarterdeck.settings import DATABASE
 from quarterdeck.views.tables import TABLES, VIEWS
 
 SKILL = "---\nname: {name}\ndescription: Deploy the site.\n---\nDo it."
-PRICES = '{"scripted/*": {"input": 100000, "output": 200000}}'
-TURN = {"content": ["ok"], "usage": {"input_tokens": 5, "output_tokens": 3}}
+PRICES = '{"m/dear": {"input": 100000, "output": 200000}}'
 
 
 def audited(folder: Path, *commands: str) -> None:
@@ -37,6 +39,13 @@ def audited(folder: Path, *commands: str) -> None:
             )
             await log.append(audit_entry(TenantId("local"), ran))
             await log.append(audit_entry(TenantId("elsewhere"), ran))
+        for tenant in ("local", "elsewhere"):
+            called = (
+                AttemptStarted(1, "action", "m/dear"),
+                AttemptFinished(1, "action", "stop", usage=Usage(5, 3, 1)),
+                AttemptStarted(2, "thinker", "m/unknown"),
+            )
+            await log.append(Entry(run_stream(TenantId(tenant), RunId("past")), called))
         await log.close()
 
     asyncio.run(write())
@@ -48,7 +57,7 @@ def server(start: Start, tmp_path_factory: pytest.TempPathFactory) -> Serving:
     audited(folder, *(f"make target{number}" for number in range(1, 6)), "curl -u ann:hunter2 https://example.org")
     (folder / "skills" / "mine").mkdir(parents=True)
     (folder / "skills" / "mine" / "SKILL.md").write_text(SKILL.format(name="mine"))
-    return start(TURN, folder=folder, environ={"QUARTERDECK_PRICES": PRICES})
+    return start(folder=folder, environ={"QUARTERDECK_PRICES": PRICES})
 
 
 @pytest.fixture
@@ -90,16 +99,18 @@ async def test_a_workspace_is_a_whole_path(server: Serving, workspace: str) -> N
 
 
 async def test_usage_counts_calls_tokens_and_money(server: Serving) -> None:
-    assert (await ask(server, "GET", "/v1/usage")).document == []
-    await finished(server, "hello")
-    days = (await ask(server, "GET", "/v1/usage?days=2")).document
-    assert sum(day["calls"] for day in days) >= 1
-    (model,) = days[0]["models"]
-    calls = days[0]["calls"]
-    assert datetime.fromisoformat(days[0]["day"]).replace(tzinfo=UTC) <= datetime.now(UTC)
-    assert (days[0]["input_tokens"], days[0]["output_tokens"]) == (5 * calls, 3 * calls)
-    assert model["usd"] == days[0]["usd"] == pytest.approx(1.1 * calls)
-    assert (await ask(server, "GET", "/v1/usage?days=0")).status == 422
+    (day,) = (await ask(server, "GET", "/v1/usage?days=2")).document
+    assert datetime.fromisoformat(day["day"]).replace(tzinfo=UTC) <= datetime.now(UTC)
+    tokens = {"input_tokens": 5, "output_tokens": 3, "reasoning_tokens": 1}
+    assert {**day, "day": "", "models": []} == {"day": "", "calls": 2, **tokens, "usd": 1.1, "models": []}
+    dear, unknown = day["models"]
+    assert dear == {"model": "m/dear", "calls": 1, **tokens, "usd": 1.1}
+    assert (unknown["model"], unknown["calls"], unknown["usd"]) == ("m/unknown", 1, None)
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "367", "x"])
+async def test_usage_is_asked_for_by_a_number_of_days_that_makes_sense(server: Serving, days: str) -> None:
+    assert (await ask(server, "GET", f"/v1/usage?days={days}")).status == 422
 
 
 # Audit
