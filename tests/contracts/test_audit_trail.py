@@ -109,6 +109,8 @@ async def test_commands_are_found_by_run_and_another_tenants_are_not(log: Log) -
     assert [line["command"] for line in await shown(log)] == ["three", "two", "one"]
     assert [line["command"] for line in await shown(log, run="r1")] == ["two", "one"]
     assert [each["payload"]["command"] for each in await taken(log)] == ["one", "two", "three"]
+    assert [(await verified(log, TenantId(name))).count for name in ("local", "elsewhere")] == [3, 1]
+    assert (await verified(log, TENANT)).ok
 
 
 # Taking it away and checking it

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,12 +12,14 @@ from quarterdeck.engine.money import (
     DEFAULT_PRICES,
     FREE,
     MOST_OUTPUT,
+    NANO,
     Ledger,
     Price,
     cost,
     day_of,
     estimate,
     evolve,
+    nano,
     price_of,
     read_prices,
 )
@@ -143,6 +147,12 @@ def test_earlier_attempts_of_the_same_run_that_are_still_open_are_lost() -> None
     )
     assert ledger.lost("r", 3) == (("r", 2),)
     assert ledger.lost("r", 1) == ()
+
+
+@pytest.mark.parametrize("usd", ["1.1", "0.29", "0.000246", "0.001002", "0.000000001"])
+def test_an_amount_is_kept_whole_and_a_part_is_rounded_up(usd: str) -> None:
+    assert nano(float(usd)) == Decimal(usd) * NANO
+    assert nano(float(usd) + 0.0000000001) == Decimal(usd) * NANO + 1
 
 
 def test_sums_of_many_small_amounts_meet_a_cap_exactly() -> None:

@@ -107,11 +107,6 @@ class Log:
         state = await self.look(name)
         return [] if state is None else await self._in_thread(self._store.rows, state, after, limit, size)
 
-    async def stored(self, name: StreamName, after: int = 0, limit: int = PAGE) -> list[Row]:
-        """Rows behind `after` as the store itself holds them, whatever is in memory."""
-        state = await self.look(name)
-        return [] if state is None else await self._in_thread(self._store.rows, state, after, limit)
-
     def follow(self, name: StreamName, after: int = 0) -> Cursor:
         return Cursor(self, self._bell(), name, after)
 

@@ -119,7 +119,7 @@ async def verified(log: Log, tenant: TenantId) -> Verified:
 
 async def _rows(log: Log, tenant: TenantId, after: int, troubles: list[str]) -> list[Row]:
     try:
-        return await log.stored(command_audit(tenant), after, PAGE)
+        return await log.read(command_audit(tenant), after, PAGE)
     except StorageBroken as error:
         troubles.append(f"What is behind place {after} cannot be read: {error.detail}")
         return []
