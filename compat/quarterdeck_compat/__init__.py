@@ -12,6 +12,8 @@ from types import ModuleType
 MOVED = {
     "duck_core.api": "quarterdeck.wiring",
     "duck_core.model_client": "quarterdeck.runtime.roles",
+    "duck_core.tools": "quarterdeck.adapters.tools",
+    "duck_core.tools.shell_exec_safe": "quarterdeck.adapters.tools.shell_exec_safe",
 }
 
 

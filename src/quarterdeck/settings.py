@@ -35,6 +35,15 @@ class Settings:
     model_patience_s: float = MODEL_PATIENCE_S
     url: str | None = None
     no_color: bool = False
+    folder: Path | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """Where a run works that was not given a folder."""
+        return self.folder or self.database.parent / "workspace"
+
+    sudo_no_password: tuple[str, ...] = ()
+    fetch_allow: tuple[str, ...] = ()
     prices: Prices = field(default_factory=lambda: DEFAULT_PRICES)
     run_budget_usd: float | None = None
     day_budget_usd: float | None = None
@@ -58,6 +67,9 @@ NAMES = {
     "QUARTERDECK_RUN_BUDGET_USD": "what one run may cost, in USD; no cap by default",
     "QUARTERDECK_DAY_BUDGET_USD": "what all runs of one day (UTC) may cost, in USD; no cap by default",
     "NO_COLOR": "anything: the commands print no colours",
+    "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
+    "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
+    "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -81,6 +93,9 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _number(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
         env.get("QUARTERDECK_URL") or None,
         bool(env.get("NO_COLOR")),
+        _folder(env.get("QUARTERDECK_WORKSPACE")),
+        _listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
+        _listed(env, "QUARTERDECK_FETCH_ALLOW"),
         _prices(env.get("QUARTERDECK_PRICES", "").strip()),
         _amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
         _amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
@@ -94,6 +109,14 @@ def _database(env: Mapping[str, str]) -> Path:
         return Path(folder).expanduser().absolute() / DATABASE
     base = Path(env.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     return base / "quarterdeck" / DATABASE
+
+
+def _folder(path: str | None) -> Path | None:
+    return Path(path).expanduser().absolute() if path else None
+
+
+def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
 
 
 def _prices(given: str) -> Prices:

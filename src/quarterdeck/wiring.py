@@ -15,25 +15,30 @@ from fastapi import FastAPI
 
 from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.lockbox import MemoryLockbox
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
-from quarterdeck.adapters.no_tools import NoTools
+from quarterdeck.adapters.no_knowledge import NoKnowledge
 from quarterdeck.adapters.skills.folders import Shelf, SkillFolders
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
-from quarterdeck.engine.money import Prices
+from quarterdeck.adapters.tools.everyday import everyday_tools
+from quarterdeck.adapters.tools.toolbox import LocalToolbox
+from quarterdeck.engine.policy.redact import Redactor
+from quarterdeck.engine.policy.rules import remember
+from quarterdeck.engine.policy.shell import judge
 from quarterdeck.events.run import Role
 from quarterdeck.kernel.errors import Invalid, ModelFailed, NotFound
 from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.log.verify import troubles
-from quarterdeck.ports import Model, Store
+from quarterdeck.ports import Knowledge, Lockbox, Model, Store, Toolbox
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
@@ -111,8 +116,10 @@ class _Ground:
     settings: Settings
     log: Log
     models: DefaultModels
+    toolbox: Toolbox
+    knowledge: Knowledge
+    lockbox: Lockbox
     skills: SkillFolders
-    prices: Prices
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -135,7 +142,11 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                self._ground = _Ground(settings, log, DefaultModels(settings), skills_of(settings), settings.prices)
+                lockbox = MemoryLockbox(SystemClock())
+                toolbox = _toolbox(settings)
+                self._ground = _Ground(
+                    settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox, skills_of(settings)
+                )
             return self._ground
 
     async def open(self) -> None:
@@ -170,8 +181,7 @@ class LocalHouse:
     async def _furnished(self) -> _Floor:
         try:
             ground = self.ground()
-            crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{PROCESS}.{uuid.uuid4().hex[:8]}")
-            supervisor = Supervisor(crew)
+            supervisor = Supervisor(_crew(ground))
             await supervisor.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
@@ -209,6 +219,32 @@ class LocalHouse:
             await ground.log.close()
 
 
+def _toolbox(settings: Settings) -> Toolbox:
+    allowed = {"sudo_no_password": settings.sudo_no_password, "fetch_allow": settings.fetch_allow}
+    return LocalToolbox(everyday_tools(judge, remember, Redactor, **allowed))
+
+
+def _crew(ground: _Ground) -> Crew:
+    worker = f"{PROCESS}.{uuid.uuid4().hex[:8]}"
+    return Crew(
+        ground.log,
+        ground.models,
+        ground.toolbox,
+        ground.knowledge,
+        ground.lockbox,
+        SystemClock(),
+        SystemIds(),
+        worker,
+        lambda asked: workspace_of(ground.settings, asked),
+    )
+
+
+def workspace_of(settings: Settings, asked: str | None) -> str:
+    """The folder a run may work in, without links; where none was named, one of our own beside the data."""
+    named = settings.workspace if asked is None else Path(asked).expanduser()
+    return os.path.realpath(named)
+
+
 def _station(ground: _Ground) -> Station:
     async def about() -> About:
         found = await ground.models.found()
@@ -221,7 +257,17 @@ def _station(ground: _Ground) -> Station:
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
     deadline_s = ground.settings.deadline_s or None
-    return Station(desk, LOCAL_OWNER, ground.streams, deadline_s, about, model_ready, ground.skills, ground.prices)
+    return Station(
+        desk,
+        LOCAL_OWNER,
+        ground.streams,
+        ground.lockbox,
+        deadline_s,
+        about,
+        model_ready,
+        ground.skills,
+        ground.settings.prices,
+    )
 
 
 def skills_of(settings: Settings) -> SkillFolders:

@@ -22,6 +22,7 @@ from quarterdeck.adapters.skills.frontmatter import (
     read_skill,
 )
 from quarterdeck.adapters.skills.tool import SkillRead
+from quarterdeck.events.run import SkillActivated
 from quarterdeck.kernel.errors import ToolFailed
 from quarterdeck.kernel.ids import ConversationId, RunId, TenantId
 from quarterdeck.kernel.parts import ToolCall
@@ -123,6 +124,16 @@ def test_a_workspace_that_is_no_whole_path_is_not_looked_at(
     monkeypatch.chdir(workspace)
     assert found(SkillFolders().look(".")) == {}
     assert found(SkillFolders().look(str(workspace))) == {"yours": "workspace"}
+
+
+async def test_the_one_that_fits_what_is_said_is_named_with_its_origin(workspace: Path, theirs: Path) -> None:
+    put(theirs, "deploy")
+    shelf = SkillFolders()
+    assert await shelf.skill(site(workspace), "deploy it") == SkillActivated("deploy", "Deploy the site.", "workspace")
+    told = await shelf.skill(site(workspace), "analyze repository structure")
+    assert told is not None
+    assert (told.name, told.origin) == ("analyze_project", "built_in")
+    assert await shelf.skill(site(workspace), "hello") is None
 
 
 # Links and other strange things

@@ -16,7 +16,8 @@ from logroom import RUN, TENANT, Shelf, kept, rebuilt
 from quarterdeck.actions.audit import audit_entry
 from quarterdeck.engine.money import Price, read_prices
 from quarterdeck.events.audit import CommandAudited
-from quarterdeck.events.run import AttemptBroke, AttemptFinished, AttemptStarted, RunRequested, ToolFinished
+from quarterdeck.events.run import AttemptBroke, AttemptFinished, AttemptStarted, RunRequested
+from quarterdeck.events.tool import ToolFinished
 from quarterdeck.kernel.errors import Moved
 from quarterdeck.kernel.ids import TenantId, command_audit
 from quarterdeck.kernel.parts import Usage

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 
-from quarterdeck.engine.policy.redaction import redacted
+from quarterdeck.engine.policy.keys import REDACTED, redacted
+from quarterdeck.engine.policy.redact import without_secrets
 from quarterdeck.events.audit import CommandAudited
 from quarterdeck.kernel.ids import TenantId, command_audit
 from quarterdeck.log.entries import Entry
+
+LONGEST = 8000
+CUT = " […]"
+_THE_WORD = re.compile("password", re.IGNORECASE)
 
 
 def audit_entry(
@@ -19,7 +25,7 @@ def audit_entry(
     known = tuple(secrets)
 
     def clean(text: str) -> str:
-        return redacted(text, known)
+        return _fit(redacted(without_secrets(text, known)))
 
     def cleaned(text: str | None) -> str | None:
         return None if text is None else clean(text)
@@ -35,3 +41,9 @@ def audit_entry(
         workspace=cleaned(audited.workspace),
     )
     return Entry(command_audit(tenant), (told,), actor=actor, cause=audited.run)
+
+
+def _fit(text: str) -> str:
+    """What can be stored, is cut visibly where it is very long, and does not so much as name a password."""
+    whole = _THE_WORD.sub(REDACTED, text.encode("utf-8", "replace").decode())
+    return whole if len(whole) <= LONGEST else whole[:LONGEST] + CUT

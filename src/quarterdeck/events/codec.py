@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import audit, money, run, talk
+from quarterdeck.events import audit, money, run, steering, talk, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -25,11 +25,30 @@ VOCABULARY: tuple[type[Event], ...] = (
     run.AttemptFinished,
     run.AttemptBroke,
     run.AttemptSuperseded,
-    run.ToolStarted,
-    run.ToolFinished,
+    run.MemoryRecalled,
+    run.MemoryUsed,
+    run.SkillActivated,
+    run.ActionLoopSkipped,
+    run.RunWaiting,
     run.StopRequested,
     run.DeadlinePassed,
     run.RunFinished,
+    tool.ToolWeighed,
+    tool.ToolStarted,
+    tool.ToolSaid,
+    tool.ToolFinished,
+    tool.ApprovalRequested,
+    tool.ApprovalDecided,
+    tool.PasswordRequested,
+    tool.PasswordGiven,
+    tool.ApprovalConsumed,
+    tool.RuleMade,
+    tool.RuleRevoked,
+    steering.InterventionAccepted,
+    steering.InterventionEdited,
+    steering.InterventionRetracted,
+    steering.InterventionApplied,
+    steering.InterventionExpired,
     talk.ConversationOpened,
     talk.MessageAdded,
     money.MoneyReserved,

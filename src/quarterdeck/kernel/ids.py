@@ -37,6 +37,18 @@ def conversation_stream(tenant: TenantId, conversation: ConversationId) -> Strea
     return StreamName(tenant, "conversation", conversation)
 
 
+def approval_stream(tenant: TenantId, approval: str) -> StreamName:
+    return StreamName(tenant, "approval", approval)
+
+
+def intervention_stream(tenant: TenantId, intervention: str) -> StreamName:
+    return StreamName(tenant, "intervention", intervention)
+
+
+def rules_stream(tenant: TenantId) -> StreamName:
+    return StreamName(tenant, "rules", "main")
+
+
 def ledger_stream(tenant: TenantId, key: str) -> StreamName:
     """Of one day, by its date; or of one run, by its id."""
     return StreamName(tenant, "ledger", key)

@@ -13,7 +13,7 @@ from starlette.types import Scope as AsgiScope
 from quarterdeck.actions.desk import Desk
 from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.scope import Scope
-from quarterdeck.ports import Skills
+from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.sse import OpenStreams
 
 
@@ -33,6 +33,7 @@ class Station:
     desk: Desk
     scope: Scope
     streams: OpenStreams
+    lockbox: Lockbox
     deadline_s: float | None
     about: Callable[[], Awaitable[About]]
     model_ready: Callable[[], Awaitable[None]]

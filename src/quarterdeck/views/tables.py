@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
+from quarterdeck.views import approvals
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
 
@@ -50,7 +51,7 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES, USAGE, AUDIT)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES, USAGE, AUDIT)
 
 
 class RunsView:
@@ -66,6 +67,8 @@ class RunsView:
                 return [Patch(RUNS, key, {"status": "running"})]
             case run.StageChanged(stage):
                 return [Patch(RUNS, key, {"stage": stage})]
+            case run.RunWaiting(status):
+                return [Patch(RUNS, key, {"status": status, "stage": None})]
             case run.AttemptStarted(_, _, model):
                 return [Patch(RUNS, key, {"model": model})]
             case run.RunFinished(outcome, answer, code, detail):
@@ -93,4 +96,4 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView(), UsageView(), AuditView())
+VIEWS = (RunsView(), TalkView(), *approvals.VIEWS, UsageView(), AuditView())

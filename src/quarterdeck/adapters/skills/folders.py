@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from quarterdeck.adapters.skills.frontmatter import Malformed, read_skill
+from quarterdeck.engine.skills import matching
+from quarterdeck.events.run import SkillActivated
 from quarterdeck.kernel.skills import Origin, Skill
 from quarterdeck.ports import Site
 
@@ -50,6 +52,11 @@ class SkillFolders:
 
     async def find(self, site: Site) -> tuple[Skill, ...]:
         return (await asyncio.to_thread(self.look, site.workspace)).skills
+
+    async def skill(self, site: Site, message: str) -> SkillActivated | None:
+        """The one that plainly fits what somebody says here, if any does."""
+        fitting = matching(await self.find(site), message)
+        return SkillActivated(fitting[0].name, fitting[0].description, fitting[0].origin) if fitting else None
 
     def look(self, workspace: str | None = None) -> Shelf:
         """A name that is taken goes first to the user, then to us, and to a workspace only where it is free."""
