@@ -22,6 +22,7 @@ from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_knowledge import NoKnowledge
 from quarterdeck.adapters.skills.folders import Shelf, SkillFolders
+from quarterdeck.adapters.skills.tool import SkillRead
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
@@ -143,10 +144,9 @@ class LocalHouse:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
                 lockbox = MemoryLockbox(SystemClock())
-                toolbox = _toolbox(settings)
-                self._ground = _Ground(
-                    settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox, skills_of(settings)
-                )
+                skills = skills_of(settings)
+                toolbox = _toolbox(settings, skills)
+                self._ground = _Ground(settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox, skills)
             return self._ground
 
     async def open(self) -> None:
@@ -219,9 +219,9 @@ class LocalHouse:
             await ground.log.close()
 
 
-def _toolbox(settings: Settings) -> Toolbox:
+def _toolbox(settings: Settings, skills: SkillFolders) -> Toolbox:
     allowed = {"sudo_no_password": settings.sudo_no_password, "fetch_allow": settings.fetch_allow}
-    return LocalToolbox(everyday_tools(judge, remember, Redactor, **allowed))
+    return LocalToolbox((*everyday_tools(judge, remember, Redactor, **allowed), SkillRead(skills)))
 
 
 def _crew(ground: _Ground) -> Crew:

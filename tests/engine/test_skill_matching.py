@@ -130,5 +130,5 @@ def test_a_stem_is_never_nothing() -> None:
 
 
 def test_the_summary_is_one_line_that_says_where_a_strangers_words_begin() -> None:
-    assert summary(skill("deploy", "Deploy it.")) == "Active skill: deploy — Deploy it."
-    assert summary(skill("deploy", "Deploy it.", "workspace")).endswith("(from the workspace's own files)")
+    assert summary("deploy", "Deploy it.", "user") == "Active skill: deploy — Deploy it."
+    assert summary("deploy", "Deploy it.", "workspace").endswith("(from the workspace's own files)")

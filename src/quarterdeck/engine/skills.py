@@ -47,10 +47,10 @@ def matching(skills: Sequence[Skill], message: str, limit: int = 1) -> tuple[Ski
     return tuple(skill for _, skill in scored[:limit])
 
 
-def summary(skill: Skill) -> str:
-    """The line that is put before the model. It says where the words of a stranger begin."""
-    line = f"Active skill: {skill.name} — {skill.description}"
-    return f"{line} (from the workspace's own files)" if skill.origin == "workspace" else line
+def summary(name: str, description: str, origin: str) -> str:
+    """The line that is put before the model. It says so where the words are a stranger's."""
+    line = f"Active skill: {name} — {description}"
+    return f"{line} (from the workspace's own files)" if origin == "workspace" else line
 
 
 @dataclass(frozen=True, slots=True)
