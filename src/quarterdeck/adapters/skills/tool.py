@@ -65,7 +65,7 @@ def _name(arguments: str) -> str:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict) or list(given) != ["name"] or not isinstance(given["name"], str):
-        raise ToolFailed('skill_read takes one argument, the name of a skill: {"name": "…"}.')
+        raise ToolFailed('skill_read takes one argument, the name of a skill: {"name": "…"}.', malformed=True)
     return given["name"]
 
 
