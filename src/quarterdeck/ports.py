@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from quarterdeck.events.run import SkillActivated
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId
 from quarterdeck.kernel.parts import Effect, Message, Reasoning, Remembered, Risk, ToolCall, ToolSpec, Usage
+from quarterdeck.kernel.skills import Skill
 
 # Models
 
@@ -341,3 +342,13 @@ class Knowledge(Protocol):
     async def lessons(self, site: Site, message: str) -> tuple[str, ...]: ...
 
     async def skill(self, site: Site, message: str) -> SkillActivated | None: ...
+
+
+# Skills
+
+
+class Skills(Protocol):
+    """The skills that can be had at a place. May be asked from any event loop."""
+
+    async def find(self, site: Site) -> tuple[Skill, ...]:
+        """Each name once, in order of their names; those that cannot be read are left out."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
+from quarterdeck.engine.money import DEFAULT_PRICES, Prices, read_prices
 from quarterdeck.kernel.errors import Invalid
 
 DATABASE = "quarterdeck.db"
@@ -42,6 +44,9 @@ class Settings:
 
     sudo_no_password: tuple[str, ...] = ()
     fetch_allow: tuple[str, ...] = ()
+    prices: Prices = field(default_factory=lambda: DEFAULT_PRICES)
+    run_budget_usd: float | None = None
+    day_budget_usd: float | None = None
 
 
 NAMES = {
@@ -58,6 +63,9 @@ NAMES = {
     "QUARTERDECK_MODEL_PATIENCE_S": "seconds of a model's silence after which it is asked again; "
     f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
+    "QUARTERDECK_PRICES": "what models cost, in USD per million tokens: JSON, or the path of a file of it",
+    "QUARTERDECK_RUN_BUDGET_USD": "what one run may cost, in USD; no cap by default",
+    "QUARTERDECK_DAY_BUDGET_USD": "what all runs of one day (UTC) may cost, in USD; no cap by default",
     "NO_COLOR": "anything: the commands print no colours",
     "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
     "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
@@ -79,15 +87,18 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         env.get("OPENAI_BASE_URL") or None,
         env.get("ANTHROPIC_API_KEY") or None,
         env.get("ANTHROPIC_BASE_URL") or None,
-        _seconds(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
-        _seconds(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
-        _seconds(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
-        _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
+        _number(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
+        _number(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
+        _number(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
+        _number(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
         env.get("QUARTERDECK_URL") or None,
         bool(env.get("NO_COLOR")),
         _folder(env.get("QUARTERDECK_WORKSPACE")),
         _listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
         _listed(env, "QUARTERDECK_FETCH_ALLOW"),
+        _prices(env.get("QUARTERDECK_PRICES", "").strip()),
+        _amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
+        _amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
     )
 
 
@@ -108,7 +119,25 @@ def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
 
 
-def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+def _prices(given: str) -> Prices:
+    if not given:
+        return DEFAULT_PRICES
+    try:
+        return read_prices(json.loads(given if given.startswith("{") else Path(given).expanduser().read_bytes()))
+    except OSError as error:
+        why = f"{given[:200]!r} cannot be read: {error.strerror}"
+    except (ValueError, RecursionError) as error:
+        why = f"it is not JSON: {error}"
+    raise Invalid(
+        f"QUARTERDECK_PRICES names what models cost, as JSON or as the path of a file; {why}.", code="bad_setting"
+    )
+
+
+def _amount(env: Mapping[str, str], name: str) -> float | None:
+    return _number(env, name, 0.0) if env.get(name) else None
+
+
+def _number(env: Mapping[str, str], name: str, default: float) -> float:
     text = env.get(name)
     if not text:
         return default

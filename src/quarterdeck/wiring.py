@@ -21,6 +21,8 @@ from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_knowledge import NoKnowledge
+from quarterdeck.adapters.skills.folders import Shelf, SkillFolders
+from quarterdeck.adapters.skills.tool import SkillRead
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
@@ -118,6 +120,7 @@ class _Ground:
     toolbox: Toolbox
     knowledge: Knowledge
     lockbox: Lockbox
+    skills: SkillFolders
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -141,8 +144,9 @@ class LocalHouse:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
                 lockbox = MemoryLockbox(SystemClock())
-                toolbox = _toolbox(settings)
-                self._ground = _Ground(settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox)
+                skills = skills_of(settings)
+                toolbox = _toolbox(settings, skills)
+                self._ground = _Ground(settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox, skills)
             return self._ground
 
     async def open(self) -> None:
@@ -215,9 +219,10 @@ class LocalHouse:
             await ground.log.close()
 
 
-def _toolbox(settings: Settings) -> Toolbox:
+def _toolbox(settings: Settings, skills: SkillFolders) -> Toolbox:
     hosts, open_to = settings.sudo_no_password, settings.fetch_allow
-    return LocalToolbox(everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to))
+    everyday = everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to)
+    return LocalToolbox((*everyday, SkillRead(skills)))
 
 
 def _crew(ground: _Ground) -> Crew:
@@ -253,7 +258,21 @@ def _station(ground: _Ground) -> Station:
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
     deadline_s = ground.settings.deadline_s or None
-    return Station(desk, LOCAL_OWNER, ground.streams, ground.lockbox, deadline_s, about, model_ready)
+    return Station(
+        desk,
+        LOCAL_OWNER,
+        ground.streams,
+        ground.lockbox,
+        deadline_s,
+        about,
+        model_ready,
+        ground.skills,
+        ground.settings.prices,
+    )
+
+
+def skills_of(settings: Settings) -> SkillFolders:
+    return SkillFolders(settings.database.parent / "skills")
 
 
 def open_store(settings: Settings) -> Store:
@@ -285,6 +304,11 @@ async def what_answers(settings: Settings) -> Found:
 def embedded_is_missing() -> str | None:
     """Why the embedded model cannot run here; None if it can."""
     return available()
+
+
+def skills_shelf(settings: Settings, workspace: Path) -> Shelf:
+    """The skills that a run in this folder would find, and what is wrong with the others."""
+    return skills_of(settings).look(str(workspace))
 
 
 def storage_facts(settings: Settings) -> StorageFacts:

@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from quarterdeck.events import run, steering, talk, tool
+from quarterdeck.events import audit, money, run, steering, talk, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Remembered, ToolCall, Usage
@@ -90,6 +90,26 @@ EXAMPLES: tuple[Event, ...] = (
     steering.InterventionExpired("i-1", "the run has ended"),
     talk.ConversationOpened("What is in…", "/work"),
     talk.MessageAdded("assistant", "It says “да”.", "r-1", "stopped"),
+    money.MoneyReserved("r-1", 2, 0.0125),
+    money.MoneySettled("r-1", 2, 0.00725),
+    audit.CommandAudited(
+        "r-1",
+        "call-1",
+        "apt list --upgradable",
+        "shell_exec_safe",
+        "package_check",
+        "low",
+        "person",
+        True,
+        True,
+        "person:owner",
+        "person:ann",
+        "a-1",
+        3,
+        "0" * 64,
+        "/work",
+        812.5,
+    ),
 )
 
 

@@ -17,6 +17,8 @@ COMMANDS = {
     "serve": ("quarterdeck.cli.serve", "start the server"),
     "chat": ("quarterdeck.cli.chat", "talk to a model in the terminal"),
     "runs": ("quarterdeck.cli.runs", "list, watch and stop runs"),
+    "skills": ("quarterdeck.cli.skills", "list and show skills"),
+    "audit": ("quarterdeck.cli.audit", "list, export and verify the commands that were run"),
     "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
     "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
     "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),

@@ -94,5 +94,14 @@ class Client:
         found: dict[str, Any] = await self._json("GET", f"/v1/conversations/{quote(conversation, safe='')}")
         return found
 
+    async def get(self, path: str, **params: object) -> Any:
+        """What stands at a path, as JSON; a parameter that is None is left out."""
+        return await self._json("GET", path, params)
+
+    async def lines(self, path: str) -> AsyncGenerator[bytes, None]:
+        """What stands at a path, a line at a time."""
+        async for line in self._http.lines(path):
+            yield line
+
     async def _json(self, method: str, path: str, params: dict[str, Any] | None = None, *, body: object = None) -> Any:
         return await self._http.json(method, path, params=params, body=body, within_s=ANSWER_S)

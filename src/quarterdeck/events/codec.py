@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import run, steering, talk, tool
+from quarterdeck.events import audit, money, run, steering, talk, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -51,6 +51,9 @@ VOCABULARY: tuple[type[Event], ...] = (
     steering.InterventionExpired,
     talk.ConversationOpened,
     talk.MessageAdded,
+    money.MoneyReserved,
+    money.MoneySettled,
+    audit.CommandAudited,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

@@ -49,6 +49,15 @@ def rules_stream(tenant: TenantId) -> StreamName:
     return StreamName(tenant, "rules", "main")
 
 
+def ledger_stream(tenant: TenantId, key: str) -> StreamName:
+    """Of one day, by its date; or of one run, by its id."""
+    return StreamName(tenant, "ledger", key)
+
+
+def command_audit(tenant: TenantId) -> StreamName:
+    return StreamName(tenant, "audit", "commands")
+
+
 def checked_name(text: str, what: str) -> str:
     """A name a client chose: short, printable, and safe to stand in a path, a log line and a frame."""
     if not _NAME.fullmatch(text):

@@ -160,10 +160,10 @@ class Log:
     async def backup(self, path: str) -> None:
         await self._in_thread(self._store.backup, path)
 
-    async def verify(self) -> list[str]:
+    async def verify(self, only: StreamName | None = None) -> list[str]:
         """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written."""
         known = await self._chore(self._committer.known)
-        return await self._in_thread(troubles, self._store, known)
+        return await self._in_thread(troubles, self._store, known, only)
 
     async def close(self) -> None:
         """Commit what was submitted, then let go of the store. Nothing may be appended afterwards."""

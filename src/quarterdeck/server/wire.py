@@ -79,6 +79,50 @@ class Conversation(ConversationLine):
     messages: list[Said]
 
 
+class SkillLine(BaseModel):
+    name: str
+    description: str
+    origin: Literal["built_in", "user", "workspace"]
+
+
+class WholeSkill(SkillLine):
+    keywords: list[str]
+    body: str
+
+
+class UsedModel(BaseModel):
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    usd: float | None
+
+
+class UsedDay(BaseModel):
+    day: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    usd: float | None
+    models: list[UsedModel]
+
+
+class AuditedCommand(BaseModel):
+    event_type: str
+    seq: int
+    at: float
+    payload: dict[str, Any]
+
+
+class AuditVerdict(BaseModel):
+    ok: bool
+    count: int
+    head_hash: str
+    troubles: list[str]
+
+
 class Stopping(BaseModel):
     task_id: str
     status: Literal["stopping"] = "stopping"
