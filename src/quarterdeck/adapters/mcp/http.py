@@ -107,10 +107,9 @@ class HttpWire:
         try:
             return await session.request(verb, self._config.url, data=body, headers=sent, allow_redirects=False)
         except FAILED as error:
-            words = (
-                "cannot be reached" if isinstance(error, aiohttp.ClientConnectorError) else "does not answer in HTTP"
-            )
-            raise Broken(f"{self._config.where} {words}") from None
+            if isinstance(error, aiohttp.ClientConnectorError):
+                raise Trouble(f"{self._config.where} cannot be reached") from None
+            raise Broken(f"{self._config.where} does not answer in HTTP") from None
 
     async def _post_and_part(self, body: bytes) -> None:
         response = await self._send("POST", body, {})

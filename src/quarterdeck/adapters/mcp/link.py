@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from quarterdeck.adapters.mcp.config import ServerConfig
@@ -13,7 +13,7 @@ from quarterdeck.adapters.mcp.http import HttpWire
 from quarterdeck.adapters.mcp.mirrored import encoded, headers_of
 from quarterdeck.adapters.mcp.session import Session
 from quarterdeck.adapters.mcp.stdio import StdioWire
-from quarterdeck.adapters.mcp.troubles import Broken, Forgotten, Trouble
+from quarterdeck.adapters.mcp.troubles import Broken, Forgotten, Refused, Trouble
 from quarterdeck.adapters.mcp.wire import Wire
 from quarterdeck.adapters.models.http import Http
 
@@ -56,11 +56,7 @@ class Link:
         session = await self._opened()
         async with self._listing:
             if session.stale or time.monotonic() - self._listed_at > self._fresh_s:
-                try:
-                    async with asyncio.timeout(self.config.connect_s):
-                        await self._list(session)
-                except TimeoutError:
-                    raise Trouble(f"it does not list its tools within {self.config.connect_s:g} s") from None
+                await self._list_again(session)
         return self._defined
 
     async def call(
@@ -92,7 +88,7 @@ class Link:
         if session.modern:
             headers = {"mcp-name": encoded(tool), **headers_of(definition.mirrored, arguments)}
         async with asyncio.timeout(self.config.timeout_s):
-            result = await session.call(tool, arguments, headers, say, inputs)
+            result = await _answered(session.call(tool, arguments, headers, say, inputs))
         self._failures = 0
         return result, session.declined[denied:]
 
@@ -104,11 +100,7 @@ class Link:
         if session is not None and self._connected():
             return session
         if session is not None:
-            self._session = None
-            session.drop()
-            self._failures += 1
-            # It worked before: the first time it is tried again at once.
-            self._rest(session.wire.broken or "it broke off", FIRST_PAUSE_S if self._failures > 1 else 0.0)
+            self._lose(session, session.wire.broken or "it broke off")
         if self._opening is None and time.monotonic() < self._not_before:
             raise Trouble(f"{self.trouble} (it will be tried again in a while)")
         return await asyncio.shield(self._begin())
@@ -148,6 +140,26 @@ class Link:
             return StdioWire(self.config, self._environment, session)
         return HttpWire(self.config, self._http, session)
 
+    async def _list_again(self, session: Session) -> None:
+        try:
+            async with asyncio.timeout(self.config.connect_s):
+                await self._list(session)
+        except Refused:
+            raise
+        except (Trouble, TimeoutError) as error:
+            late = f"it does not list its tools within {self.config.connect_s:g} s"
+            why = late if isinstance(error, TimeoutError) else str(error)
+            self._lose(session, why)
+            raise Trouble(why) from None
+
+    def _lose(self, session: Session, why: str) -> None:
+        """It worked before, so the first time it is tried again at once."""
+        if self._session is session:
+            self._session = None
+            self._failures += 1
+            self._rest(why, FIRST_PAUSE_S if self._failures > 1 else 0.0)
+        session.drop()
+
     async def _list(self, session: Session) -> None:
         self._defined = defined(self.config, await session.tools())
         self._listed_at = time.monotonic()
@@ -173,10 +185,19 @@ class Link:
             session.drop()
 
 
+async def _answered(call: Awaitable[dict[str, Any]]) -> dict[str, Any]:
+    try:
+        return await call
+    except Forgotten:
+        raise
+    except Broken as broken:
+        raise Broken(f"{broken}; whether the call was carried out is not known") from None
+
+
 def _same(found: Defined, tool: str, digest: str) -> Definition:
     definition = next((definition for definition in found.tools if definition.tool == tool), None)
     if definition is None:
-        raise Broken("it no longer offers this tool; nothing was done")
+        raise Trouble("it no longer offers this tool; nothing was done")
     if definition.digest != digest:
-        raise Broken("it has changed what this tool is since the call was weighed; nothing was done, ask for it anew")
+        raise Trouble("it has changed what this tool is since the call was weighed; nothing was done, ask for it anew")
     return definition

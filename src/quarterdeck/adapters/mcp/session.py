@@ -98,9 +98,16 @@ class Session:
 
     async def tools(self) -> list[Any]:
         """All pages of the list, as the server has them now."""
-        self.stale = False
         if "tools" not in self._abilities:
             return []
+        self.stale = False  # before asking, so that a change meanwhile is not missed
+        try:
+            return await self._pages()
+        except BaseException:
+            self.stale = True
+            raise
+
+    async def _pages(self) -> list[Any]:
         found: list[Any] = []
         cursor: object = None
         seen: set[str] = set()
