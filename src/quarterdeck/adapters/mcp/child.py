@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 SURROUNDINGS = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 CHUNK = 1 << 16
 GRACE_S = 2.0
+LAST_WORDS_S = 0.5
 MOST_UNREAD = 8 << 20
 MOST_LOGGED_LINES = 200
 LONGEST_LOGGED_LINE = 500
@@ -103,8 +104,8 @@ class Child:
         data = self._take(self._stdout)
         if data == b"" and not self._reaped:
             self._loop.remove_reader(self._stdout)
-            if not self._ended.is_set():
-                self._gone("it closed its output")
+            # Mostly because it ends, of which there is more to say in a moment.
+            self._loop.call_later(LAST_WORDS_S, self._gone, "it closed its output")
         elif data:
             self._split(data)
 
