@@ -97,8 +97,8 @@ async def colour(ctx: Context) -> str | InputRequiredResult:
 
 
 @server.tool()
-async def grow(ctx: Context) -> str:
-    server.add_tool(lambda: "new", name="grown", description="It was not there before.")
+async def grow(name: str, ctx: Context) -> str:
+    server.add_tool(lambda: "new", name=name, description="It was not there before.")
     await ctx.notify_tools_changed()
     if ctx.protocol_version != "2026-07-28":
         await ctx.session.send_tool_list_changed()
