@@ -11,6 +11,9 @@ from typing import Literal, cast
 from quarterdeck.kernel.errors import Invalid
 
 DATABASE = "quarterdeck.db"
+MCP_FILE = "mcp.json"
+# What a program that we start may know of our environment, unless it is told more.
+SURROUNDINGS = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 DEADLINE_S = 1800.0
 DRAIN_S = 10.0
 MODEL_PATIENCE_S = 60.0
@@ -33,6 +36,12 @@ class Settings:
     model_patience_s: float = MODEL_PATIENCE_S
     url: str | None = None
     no_color: bool = False
+    mcp_config: Path | None = None
+    surroundings: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def mcp_file(self) -> Path:
+        return self.mcp_config or self.database.parent / MCP_FILE
 
 
 NAMES = {
@@ -50,6 +59,7 @@ NAMES = {
     f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
     "NO_COLOR": "anything: the commands print no colours",
+    "QUARTERDECK_MCP_CONFIG": f"the file that names MCP servers; by default `{MCP_FILE}` beside the database",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -73,6 +83,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
         env.get("QUARTERDECK_URL") or None,
         bool(env.get("NO_COLOR")),
+        Path(mcp).expanduser().absolute() if (mcp := env.get("QUARTERDECK_MCP_CONFIG")) else None,
+        {name: env[name] for name in SURROUNDINGS if name in env},
     )
 
 

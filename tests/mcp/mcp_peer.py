@@ -11,7 +11,14 @@ import sys
 import uvicorn
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp_types import ElicitRequest, ElicitRequestFormParams, ImageContent, InputRequiredResult, ResourceLink, TextContent
+from mcp_types import (
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ImageContent,
+    InputRequiredResult,
+    ResourceLink,
+    TextContent,
+)
 from pydantic import BaseModel
 
 server = MCPServer("peer", version="1.0")

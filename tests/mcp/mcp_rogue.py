@@ -13,7 +13,12 @@ import time
 MODES = set(sys.argv[1:])
 LEGACY = "legacy" in MODES
 LISTED = [
-    {"name": "poke", "description": "Poke it.", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": True}},
+    {
+        "name": "poke",
+        "description": "Poke it.",
+        "inputSchema": {"type": "object"},
+        "annotations": {"readOnlyHint": True},
+    },
 ]
 
 
@@ -51,7 +56,10 @@ ODD: list[dict[str, object]] = [
     {"name": ""},
     {"title": "no name"},
     {"name": "flat", "inputSchema": {"type": "string"}},
-    {"name": "huge", "inputSchema": {"type": "object", "properties": {str(n): {"type": "string"} for n in range(5000)}}},
+    {
+        "name": "huge",
+        "inputSchema": {"type": "object", "properties": {str(n): {"type": "string"} for n in range(5000)}},
+    },
     {"name": "veiled", "inputSchema": {"type": "object", "properties": {"a": {"enum": ["x\u202ey"]}}}},
 ]
 deep: dict[str, object] = {"type": "object"}
@@ -60,13 +68,15 @@ for _ in range(60):
 ODD.append({"name": "deep", "inputSchema": deep})
 
 
-def on_call(ident: object, calls: int) -> None:
+def on_call(ident: object, calls: int) -> None:  # noqa: PLR0912 - a list of misdeeds
     text = "poked"
     if "dies" in MODES:
         print("out of poke", file=sys.stderr, flush=True)
         os._exit(3)
     if "hangs" in MODES:
         return
+    if "environment" in MODES:
+        text = " ".join(sorted(os.environ))
     if "huge" in MODES:
         text = "\x1b[2J" + "poke " * 100_000
     if "endless" in MODES:
@@ -90,7 +100,7 @@ def on_call(ident: object, calls: int) -> None:
         answer(ident, {"content": [{"type": "text", "text": f"{text} {calls}" if "count" in MODES else text}]})
 
 
-def main() -> None:
+def main() -> None:  # noqa: PLR0912
     trace(f"pid {os.getpid()}")
     if "silent" in MODES:
         time.sleep(3600)

@@ -18,6 +18,7 @@ from quarterdeck.adapters.mcp.tools import McpTool, McpTools
 from quarterdeck.kernel.ids import ConversationId, RunId, TenantId
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.ports import Deed, Done, Site
+from quarterdeck.settings import read_settings
 
 HERE = Path(__file__).parent
 BOUND_S = 30
@@ -48,7 +49,7 @@ def peer_over_http(*words: str, trace: Path | None = None) -> Iterator[str]:
 
 @contextlib.asynccontextmanager
 async def box_of(*servers: ServerConfig, **options: Any) -> AsyncIterator[McpTools]:
-    box = McpTools(servers, environment=os.environ, **options)
+    box = McpTools(servers, environment=read_settings().surroundings, **options)
     try:
         yield box
     finally:
@@ -66,7 +67,9 @@ async def deed_of(tool: McpTool, /, **arguments: Any) -> Deed:
     return Deed(call, SITE, await tool.weigh(call, SITE), "key")
 
 
-async def use(box: McpTools, tool_name: str, say: Callable[[str], None] = lambda text: None, /, **arguments: Any) -> Done:
+async def use(
+    box: McpTools, tool_name: str, say: Callable[[str], None] = lambda text: None, /, **arguments: Any
+) -> Done:
     tool = await tool_of(box, tool_name)
     async with asyncio.timeout(BOUND_S):
         return await tool.use(await deed_of(tool, **arguments), say)

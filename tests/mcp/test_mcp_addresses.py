@@ -25,6 +25,7 @@ class Stage:
         self.on_call, self.legacy, self.tools = on_call, legacy, tools or [POKE]
         self.heard: list[tuple[str, dict[str, Any], dict[str, str]]] = []
         self.sessions: list[str] = []
+        self.abilities: dict[str, Any] = {"tools": {}}
         self.cut = 0
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
@@ -35,7 +36,7 @@ class Stage:
             return reply(asked, MODERN)
         if method == "initialize" and self.legacy:
             self.sessions.append(f"session-{len(self.sessions)}")
-            found = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}}
+            found = {"protocolVersion": "2025-11-25", "capabilities": self.abilities}
             return reply(asked, found, {"mcp-session-id": self.sessions[-1]})
         if self.legacy and request.headers.get("mcp-session-id") not in self.sessions[-1:]:
             return web.Response(status=404 if request.headers.get("mcp-session-id") else 400)
@@ -210,6 +211,27 @@ async def test_a_forgotten_session_is_begun_anew_and_the_call_made_once() -> Non
         sessions = [headers.get("mcp-session-id") for _, headers in stage.calls()]
         assert sessions == ["session-0", "session-2"]
     assert stage.heard[-1][0] == "DELETE", "a session that is no longer needed is given back"
+
+
+async def test_a_legacy_server_that_promises_to_tell_of_changes_is_heard() -> None:
+    stage = Stage(fine, legacy=True)
+    changed = asyncio.Event()
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        if request.method != "GET":
+            return await stage.answer(request)
+        await changed.wait()
+        return await streamed(request, b'data: {"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}\n\n')
+
+    stage.abilities = {"tools": {"listChanged": True}}
+    async with standing(answer) as url, box_of(address(url), fresh_s=3600) as box:
+        assert await tool_of(box, "poke")
+        stage.tools = [{"name": "prod"}]
+        assert await tool_of(box, "poke")
+        changed.set()
+        async with asyncio.timeout(30):
+            while [tool.definition.tool for tool in await box.tools()] != ["prod"]:
+                await asyncio.sleep(0.01)
 
 
 async def test_a_redirect_is_not_followed_and_no_secret_goes_elsewhere() -> None:

@@ -14,6 +14,7 @@ from mcp_stage import HERE, box_of, deed_of, is_alive, pid_in, program, tool_of,
 
 from quarterdeck.adapters.mcp.config import ServerConfig
 from quarterdeck.kernel.errors import ToolFailed
+from quarterdeck.settings import SURROUNDINGS
 
 
 def rogue(*modes: str, trace: Path | None = None, **options: Any) -> ServerConfig:
@@ -91,13 +92,21 @@ async def test_a_secret_of_the_server_is_hidden_in_what_it_says() -> None:
         assert (await use(box, "poke")).text == "[hidden]"
 
 
+async def test_a_server_knows_of_our_environment_only_what_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-house")
+    async with box_of(rogue("environment", env={"GIVEN": "1"})) as box:
+        names = set((await use(box, "poke")).text.split())
+        assert {"PATH", "GIVEN"} <= names
+        assert names <= {*SURROUNDINGS, "GIVEN", "LC_CTYPE"}
+
+
 async def test_a_tool_that_changed_since_it_was_weighed_is_not_called(tmp_path: Path) -> None:
     trace = tmp_path / "trace"
     async with box_of(rogue("changes", trace=trace), fresh_s=0) as box:
         tool = await tool_of(box, "poke")
+        deed = await deed_of(tool)
+        Path(f"{trace}.changed").touch()
         with pytest.raises(ToolFailed, match="has changed what this tool is since the call was weighed"):
-            deed = await deed_of(tool)
-            Path(f"{trace}.changed").touch()
             await tool.use(deed, lambda text: None)
         assert not any("tools/call" in line for line in traced(trace))
         assert (await use(box, "poke")).ok, "weighed anew, it may be called"
@@ -121,8 +130,9 @@ async def test_odd_tools_are_left_out_or_made_fit_and_the_others_stay() -> None:
         assert said.startswith("(MCP server peer) a[31mredtxt long")
         (report,) = await box.describe()
         left_out = [name for name, _ in report.left_out]
-        assert sorted(left_out)[-3:] == ["twin", "veiled", left_out[3]]
-        assert {"huge", "deep", "flat", "new line", "one without a name"} <= set(left_out)
+        assert len(left_out) == 10
+        assert left_out.count("twin") == 2
+        assert {"veiled", "huge", "deep", "flat", "new line", "one without a name"} <= set(left_out)
 
 
 async def test_all_pages_of_a_list_are_read() -> None:
@@ -214,6 +224,6 @@ async def test_servers_die_with_the_process_that_asked_for_them(tmp_path: Path) 
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
         "asyncio.run(main())\n"
     )
-    assert subprocess.run([sys.executable, "-c", script], timeout=30).returncode == -signal.SIGKILL
+    assert subprocess.run([sys.executable, "-c", script], check=False, timeout=30).returncode == -signal.SIGKILL
     child = int(next(line for line in traced(trace) if line.startswith("child ")).split()[1])
     await until(lambda: not is_alive(pid_in(trace)) and not is_alive(child))

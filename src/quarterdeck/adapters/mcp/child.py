@@ -26,8 +26,6 @@ from quarterdeck.adapters.mcp.words import line
 
 log = logging.getLogger(__name__)
 
-# What every server may know of our environment; anything else is named in mcp.json.
-SURROUNDINGS = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 CHUNK = 1 << 16
 GRACE_S = 2.0
 LAST_WORDS_S = 0.5
@@ -209,7 +207,7 @@ class Child:
 def _started(config: ServerConfig, environment: Mapping[str, str]) -> tuple[subprocess.Popen[bytes], socket.socket]:
     if os.name != "posix":
         raise Trouble("servers can be started on POSIX systems only; reach it by a url instead")
-    env = {name: environment[name] for name in SURROUNDINGS if name in environment} | dict(config.env)
+    env = {**environment, **config.env}
     program = shutil.which(config.command[0], path=env.get("PATH") or os.defpath)
     if program is None:
         raise Trouble(f"there is no program {config.command[0]!r} to start it with")

@@ -74,7 +74,7 @@ def _refused(error: dict[str, Any]) -> Refused:
     code = code if isinstance(code, int) else INTERNAL
     message = error.get("message")
     said = line(message, LONGEST_QUOTE) if isinstance(message, str) and message.strip() else "no reason given"
-    return Refused(code, f"{said} (error {code})", error.get("data"))
+    return Refused(code, f"{said.rstrip('.')} (error {code})", error.get("data"))
 
 
 def request(ident: int, method: str, params: dict[str, Any]) -> bytes:

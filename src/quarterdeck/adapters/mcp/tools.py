@@ -42,7 +42,10 @@ class ServerReport:
 
 
 class McpTools:
-    """It may be used from any event loop; each has connections of its own, and ends them when it shuts down."""
+    """It may be used from any event loop; each has connections of its own, and ends them when it shuts down.
+
+    `environment` is what every server that we start may know of ours; `mcp.json` tells it the rest.
+    """
 
     def __init__(
         self,
