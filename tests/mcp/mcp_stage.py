@@ -47,9 +47,13 @@ def peer_over_http(*words: str, trace: Path | None = None) -> Iterator[str]:
             process.kill()
 
 
+def open_box_of(*servers: ServerConfig, **options: Any) -> McpTools:
+    return McpTools(servers, environment=read_settings().surroundings, **options)
+
+
 @contextlib.asynccontextmanager
 async def box_of(*servers: ServerConfig, **options: Any) -> AsyncIterator[McpTools]:
-    box = McpTools(servers, environment=read_settings().surroundings, **options)
+    box = open_box_of(*servers, **options)
     try:
         yield box
     finally:

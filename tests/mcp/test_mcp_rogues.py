@@ -5,12 +5,15 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
-from mcp_stage import HERE, box_of, deed_of, is_alive, pid_in, program, tool_of, traced, until, use
+import uvloop
+from mcp_stage import HERE, box_of, deed_of, is_alive, open_box_of, pid_in, program, tool_of, traced, until, use
 
 from quarterdeck.adapters.mcp.config import ServerConfig
 from quarterdeck.kernel.errors import ToolFailed
@@ -176,26 +179,31 @@ async def test_closing_ends_the_server_and_all_it_started(modes: tuple[str, ...]
         child = int(next(line for line in traced(trace) if line.startswith("child ")).split()[1])
         assert is_alive(pid_in(trace))
         assert is_alive(child)
-    assert not is_alive(pid_in(trace))
-    await until(lambda: not is_alive(child))
+    await until(lambda: not is_alive(pid_in(trace)) and not is_alive(child))
 
 
-def test_a_loop_that_shuts_down_ends_its_servers(tmp_path: Path) -> None:
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_loop_that_shuts_down_ends_its_servers(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
     trace = tmp_path / "trace"
 
     async def once() -> None:
-        context = box_of(rogue(trace=trace))
-        assert (await use(await context.__aenter__(), "poke")).ok
+        assert (await use(open_box_of(rogue(trace=trace)), "poke")).ok
 
-    asyncio.run(once())
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(once())
+        assert is_alive(pid_in(trace))
     assert not is_alive(pid_in(trace))
 
 
-def test_a_loop_that_is_only_closed_loses_its_servers_at_the_next_use(tmp_path: Path) -> None:
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_loop_that_is_only_closed_loses_its_servers_at_the_next_use(
+    new_loop: Callable[[], asyncio.AbstractEventLoop], tmp_path: Path
+) -> None:
     trace = tmp_path / "trace"
-    loop = asyncio.new_event_loop()
-    context = box_of(rogue(trace=trace))
-    box = loop.run_until_complete(context.__aenter__())
+    loop = new_loop()
+    box = open_box_of(rogue(trace=trace))
     loop.run_until_complete(use(box, "poke"))
     first = pid_in(trace)
     loop.close()
@@ -204,11 +212,42 @@ def test_a_loop_that_is_only_closed_loses_its_servers_at_the_next_use(tmp_path: 
 
     async def again() -> None:
         assert (await use(box, "poke")).ok
-        assert not is_alive(first)
+        await until(lambda: not is_alive(first))
         await box.aclose()
 
     asyncio.run(again())
     assert not is_alive(pid_in(trace))
+
+
+def test_each_loop_has_a_server_of_its_own_and_closing_ends_them_all(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    box = open_box_of(rogue("count", trace=trace))
+
+    def in_another_thread(called: threading.Event, over: threading.Event) -> None:
+        async def there() -> None:
+            assert (await use(box, "poke")).text == "poked 1"
+            called.set()
+            await asyncio.to_thread(over.wait, 30)
+
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(there())
+
+    async def here() -> None:
+        called, over = threading.Event(), threading.Event()
+        assert (await use(box, "poke")).text == "poked 1"
+        other = threading.Thread(target=in_another_thread, args=(called, over))
+        other.start()
+        try:
+            assert await asyncio.to_thread(called.wait, 30)
+            pids = [int(line.split()[1]) for line in traced(trace) if line.startswith("pid ")]
+            assert len(pids) == 2
+            await box.aclose()
+            await until(lambda: not any(map(is_alive, pids)))
+        finally:
+            over.set()
+            await asyncio.to_thread(other.join)
+
+    asyncio.run(here())
 
 
 async def test_servers_die_with_the_process_that_asked_for_them(tmp_path: Path) -> None:

@@ -56,7 +56,9 @@ class McpTools:
         fresh_s: float = FRESH_S,
     ) -> None:
         self._servers = tuple(servers)
-        self._environment, self._http, self._fresh_s = environment, http or Http(), fresh_s
+        self._http = http or Http()
+        self._own_http = self._http if http is None else None
+        self._environment, self._fresh_s = environment, fresh_s
         self._leases: WeakKeyDictionary[asyncio.AbstractEventLoop, _Lease] = WeakKeyDictionary()
         self._lock = Lock()
 
@@ -94,13 +96,13 @@ class McpTools:
             self._leases.clear()
         for lease in leases:
             if lease.loop is asyncio.get_running_loop():
-                if lease.keeper is not None:
-                    await lease.keeper.aclose()
+                await lease.aclose()
             elif lease.loop.is_running():
                 lease.loop.call_soon_threadsafe(lease.drop)
             else:
                 lease.drop()
-        await self._http.aclose()
+        if self._own_http is not None:
+            await self._own_http.aclose()
 
     async def _keep(self, lease: _Lease) -> AsyncGenerator[None, None]:
         """An event loop that shuts down closes this generator, and with it what belongs to the loop."""
@@ -109,7 +111,7 @@ class McpTools:
         finally:
             with self._lock:
                 self._leases.pop(lease.loop, None)
-            await asyncio.gather(*(link.aclose() for link in lease.links.values()))
+            await lease.aclose()
 
 
 @dataclass(eq=False)
@@ -117,6 +119,11 @@ class _Lease:
     loop: asyncio.AbstractEventLoop
     links: dict[str, Link] = field(default_factory=dict)
     keeper: AsyncGenerator[None, None] | None = None
+
+    async def aclose(self) -> None:
+        """Once, whether it is the loop that shuts down or somebody who asks, or both at the same time."""
+        links, self.links = self.links, {}
+        await asyncio.gather(*(link.aclose() for link in links.values()))
 
     def drop(self) -> None:
         for link in self.links.values():
