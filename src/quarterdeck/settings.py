@@ -13,6 +13,9 @@ from quarterdeck.engine.money import DEFAULT_PRICES, Prices, read_prices
 from quarterdeck.kernel.errors import Invalid
 
 DATABASE = "quarterdeck.db"
+MCP_FILE = "mcp.json"
+# What a program that we start may know of our environment, unless it is told more.
+SURROUNDINGS = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 DEADLINE_S = 1800.0
 DRAIN_S = 10.0
 MODEL_PATIENCE_S = 60.0
@@ -36,17 +39,22 @@ class Settings:
     url: str | None = None
     no_color: bool = False
     folder: Path | None = None
+    sudo_no_password: tuple[str, ...] = ()
+    fetch_allow: tuple[str, ...] = ()
+    prices: Prices = field(default_factory=lambda: DEFAULT_PRICES)
+    run_budget_usd: float | None = None
+    day_budget_usd: float | None = None
+    mcp_config: Path | None = None
+    surroundings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def workspace(self) -> Path:
         """Where a run works that was not given a folder."""
         return self.folder or self.database.parent / "workspace"
 
-    sudo_no_password: tuple[str, ...] = ()
-    fetch_allow: tuple[str, ...] = ()
-    prices: Prices = field(default_factory=lambda: DEFAULT_PRICES)
-    run_budget_usd: float | None = None
-    day_budget_usd: float | None = None
+    @property
+    def mcp_file(self) -> Path:
+        return self.mcp_config or self.database.parent / MCP_FILE
 
 
 NAMES = {
@@ -70,6 +78,7 @@ NAMES = {
     "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
     "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
     "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
+    "QUARTERDECK_MCP_CONFIG": f"the file that names MCP servers; by default `{MCP_FILE}` beside the database",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -80,25 +89,27 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     if storage not in {"sqlite", "memory"}:
         raise Invalid(f"QUARTERDECK_STORAGE is {storage!r}; it can be `sqlite` or `memory`.", code="bad_setting")
     return Settings(
-        _database(env),
-        cast(Literal["sqlite", "memory"], storage),
-        env.get("QUARTERDECK_MODEL") or None,
-        env.get("OPENAI_API_KEY") or None,
-        env.get("OPENAI_BASE_URL") or None,
-        env.get("ANTHROPIC_API_KEY") or None,
-        env.get("ANTHROPIC_BASE_URL") or None,
-        _number(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
-        _number(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
-        _number(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
-        _number(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
-        env.get("QUARTERDECK_URL") or None,
-        bool(env.get("NO_COLOR")),
-        _folder(env.get("QUARTERDECK_WORKSPACE")),
-        _listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
-        _listed(env, "QUARTERDECK_FETCH_ALLOW"),
-        _prices(env.get("QUARTERDECK_PRICES", "").strip()),
-        _amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
-        _amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
+        database=_database(env),
+        storage=cast(Literal["sqlite", "memory"], storage),
+        model=env.get("QUARTERDECK_MODEL") or None,
+        openai_key=env.get("OPENAI_API_KEY") or None,
+        openai_base=env.get("OPENAI_BASE_URL") or None,
+        anthropic_key=env.get("ANTHROPIC_API_KEY") or None,
+        anthropic_base=env.get("ANTHROPIC_BASE_URL") or None,
+        deadline_s=_number(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
+        drain_s=_number(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
+        keep_days=_number(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
+        model_patience_s=_number(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
+        url=env.get("QUARTERDECK_URL") or None,
+        no_color=bool(env.get("NO_COLOR")),
+        folder=_path(env.get("QUARTERDECK_WORKSPACE")),
+        sudo_no_password=_listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
+        fetch_allow=_listed(env, "QUARTERDECK_FETCH_ALLOW"),
+        prices=_prices(env.get("QUARTERDECK_PRICES", "").strip()),
+        run_budget_usd=_amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
+        day_budget_usd=_amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
+        mcp_config=_path(env.get("QUARTERDECK_MCP_CONFIG")),
+        surroundings={name: env[name] for name in SURROUNDINGS if name in env},
     )
 
 
@@ -111,7 +122,7 @@ def _database(env: Mapping[str, str]) -> Path:
     return base / "quarterdeck" / DATABASE
 
 
-def _folder(path: str | None) -> Path | None:
+def _path(path: str | None) -> Path | None:
     return Path(path).expanduser().absolute() if path else None
 
 
