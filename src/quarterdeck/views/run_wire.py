@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from quarterdeck.events import run as ev
-from quarterdeck.events.base import Event, Unknown
+from quarterdeck.events.base import Erased, Event, Unknown
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Row
 
@@ -89,8 +89,8 @@ def _told(event: Event, row: Row, conversation: str) -> tuple[str, Payload]:
             return "tool_call_finished", {"call_id": call_id, "tool": name, "ok": ok, "result": result}
         case ev.RunFinished():
             return "done", {"conversation_id": conversation, **done_payload(event)}
-        case Unknown(kind, data):
-            return "event", {"kind": kind, "data": _loaded(data)}
+        case Erased(kind) | Unknown(kind):
+            return "event", {"kind": kind, "data": _loaded(row.data)}
         case _:
             return event.KIND.replace(".", "_").removeprefix("run_"), orjson.loads(row.data)
 

@@ -36,6 +36,11 @@ ROWS = f"""SELECT {ROW} FROM row WHERE stream = ?1 AND last > ?2 AND first >=
 NEW_STREAM = "INSERT INTO stream(id, tenant, kind, key, epoch, owner, closed) VALUES(?,?,?,?,?,?,?)"
 MOVE_STREAM = "UPDATE stream SET epoch = ?, owner = ?, closed = ? WHERE id = ?"
 MARK = "INSERT OR REPLACE INTO mark(stream, producer, epoch, seq, first, last) VALUES(?,?,?,?,?,?)"
+ERASE = "UPDATE row SET data = ?, salt = ? WHERE stream = ? AND first = ?"
+# Set with an erasure, and taken away once what was erased is in no file any more.
+SCRUB = "INSERT OR REPLACE INTO meta(key, value) VALUES('unscrubbed', 'yes')"
+UNSCRUBBED = "SELECT count(*) FROM meta WHERE key = 'unscrubbed'"
+SCRUBBED = "DELETE FROM meta WHERE key = 'unscrubbed'"
 ONCE = "INSERT OR REPLACE INTO once(key, digest, answer, at) VALUES(?,?,?,?)"
 
 _PLACE = "(?,?,?,?,?,?,?,?,?,?,?)"
@@ -66,6 +71,15 @@ def put(table: Table, columns: Sequence[str]) -> str:
 def patch(table: Table, columns: Sequence[str]) -> str:
     changes = ", ".join(f"{column} = ?" for column in columns)
     return f"UPDATE view_{table.name} SET {changes} WHERE {_equal(table.key)}"
+
+
+def add(table: Table, columns: Sequence[str]) -> str:
+    changes = ", ".join(f"{column} = {column} + ?" for column in columns)
+    return f"UPDATE view_{table.name} SET {changes} WHERE {_equal(table.key)}"
+
+
+def drop(table: Table) -> str:
+    return f"DELETE FROM view_{table.name} WHERE {_equal(table.key)}"
 
 
 def select(table: Table, where: Sequence[str]) -> str:

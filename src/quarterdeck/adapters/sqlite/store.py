@@ -17,11 +17,12 @@ from quarterdeck.adapters.sqlite.folder import FolderLock
 from quarterdeck.adapters.sqlite.trouble import translated, unopened, unread
 from quarterdeck.kernel.errors import StorageBroken, Unavailable
 from quarterdeck.kernel.ids import StreamName, TenantId
-from quarterdeck.ports import Batch, Change, Mark, Once, Put, Query, Row, StreamState, Table
+from quarterdeck.ports import Add, Batch, Change, Drop, Mark, Once, Put, Query, Row, StreamState, Table
 
 # Older ones can lose commits when a checkpoint meets a write (fixed in 3.51.3).
 OLDEST = (3, 51, 3)
 BUSY_MS = 5000
+SCRUB_MS = 500  # how long everyone may wait for a reader that keeps what was erased from going
 FRAME_BYTES = 120  # what each place of a row becomes beside its text, in the hands of whoever reads it
 
 
@@ -37,6 +38,7 @@ class SqliteStore:
             self._writer = apsw.Connection(str(path), vfs=vfs)
             self._set_up(self._writer)
             self.epoch = self._settle()
+            self.scrub()
         except (apsw.Error, Unavailable) as error:
             self._let_go()
             raise (unopened(error, path) if isinstance(error, apsw.Error) else error) from None
@@ -51,6 +53,7 @@ class SqliteStore:
         mode = writer.pragma("journal_mode", "wal")
         writer.pragma("synchronous", self._synchronous)
         writer.pragma("journal_size_limit", 64 * 1024 * 1024)
+        writer.pragma("secure_delete", True)  # noqa: FBT003 - what is changed or deleted leaves no trace in its page
         if mode != "wal" or (self._synchronous == "FULL" and writer.pragma("synchronous") != 2):
             raise StorageBroken(f"{self._path} does not take WAL with FULL syncs (it is {mode!r}).")
         self._path.chmod(0o600)
@@ -83,7 +86,7 @@ class SqliteStore:
 
     def commit(self, batch: Batch) -> None:
         with self._told():
-            rows_alone = not (batch.touched or batch.fresh or batch.changes or batch.onces)
+            rows_alone = not (batch.touched or batch.fresh or batch.changes or batch.onces or batch.erased)
             if rows_alone and len(batch.rows) in schema.INSERTS:  # one statement is a transaction of its own
                 self._insert_rows(batch.rows)
                 return
@@ -118,6 +121,10 @@ class SqliteStore:
         self._insert_rows(batch.rows)
         for change in batch.changes:
             execute(*_statement(change))
+        for state, row in batch.erased:
+            execute(schema.ERASE, (row.data, row.salt, state.id, row.first))
+        if batch.erased:
+            execute(schema.SCRUB)
         for once, at in batch.onces:
             execute(schema.ONCE, (once.key, once.digest, once.answer, at))
 
@@ -162,6 +169,20 @@ class SqliteStore:
                 (stream.floor, stream.floor_chain, stream.id),
             )
             execute("INSERT OR REPLACE INTO snapshot VALUES(?, ?)", (stream.id, snapshot))
+
+    def scrub(self) -> bool:
+        """Fold the write-ahead log into the file and cut it off: pages from before the erasure are only there."""
+        with self._told():
+            if not self._writer.execute(schema.UNSCRUBBED).get:
+                return True
+            self._writer.set_busy_timeout(SCRUB_MS)
+            try:
+                busy, *_ = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
+            finally:
+                self._writer.set_busy_timeout(BUSY_MS)
+            if not busy:
+                self._writer.execute(schema.SCRUBBED)
+            return not busy
 
     # Reading, from any thread
 
@@ -285,5 +306,8 @@ def _state(reader: apsw.Connection, found: Sequence[Any]) -> StreamState:
 def _statement(change: Change) -> tuple[str, list[Any]]:
     if isinstance(change, Put):
         return schema.put(change.table, list(change.line)), list(change.line.values())
-    values = [*change.values.values(), *(change.key[column] for column in change.table.key)]
-    return schema.patch(change.table, list(change.values)), values
+    key = [change.key[column] for column in change.table.key]
+    if isinstance(change, Drop):
+        return schema.drop(change.table), key
+    write = schema.add if isinstance(change, Add) else schema.patch
+    return write(change.table, list(change.values)), [*change.values.values(), *key]
