@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import run, talk
+from quarterdeck.events import after, memory, run, talk
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -32,6 +32,23 @@ VOCABULARY: tuple[type[Event], ...] = (
     run.RunFinished,
     talk.ConversationOpened,
     talk.MessageAdded,
+    memory.MemoryStored,
+    memory.MemoryEdited,
+    memory.MemoryAccepted,
+    memory.MemoryUsed,
+    memory.MemoryForgotten,
+    memory.LessonProposed,
+    memory.LessonAccepted,
+    memory.LessonRejected,
+    memory.LessonForgotten,
+    after.AfterRequested,
+    after.AfterClaimed,
+    after.AfterReleased,
+    after.MemoryPolicyDecided,
+    after.MemoryKept,
+    after.ReflectionCompleted,
+    after.RoleFailed,
+    after.AfterFinished,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
+from quarterdeck.views.memory import AFTERS, LESSONS, MEMORIES, AfterView, LessonView, MemoryView
 
 RUNS = Table(
     "run",
@@ -48,7 +49,7 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES, MEMORIES, LESSONS, AFTERS)
 
 
 class RunsView:
@@ -91,4 +92,4 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView())
+VIEWS = (RunsView(), TalkView(), MemoryView(), LessonView(), AfterView())
