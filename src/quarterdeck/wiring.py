@@ -32,6 +32,7 @@ from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.log.verify import troubles
 from quarterdeck.ports import Model, Store
+from quarterdeck.runtime.after import Aftercare, AfterCrew
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
@@ -40,6 +41,7 @@ from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
 from quarterdeck.settings import Settings, read_settings
 from quarterdeck.testing.scripted import ScriptedModel
+from quarterdeck.views.recall import Recall
 from quarterdeck.views.tables import TABLES, VIEWS
 
 LOOK_AGAIN_S = 5.0
@@ -95,10 +97,11 @@ class DefaultModels:
 
 @dataclass(slots=True)
 class _Floor:
-    """What belongs to one event loop: a supervisor, the open streams, a janitor."""
+    """What belongs to one event loop: a supervisor, who looks back at runs, the open streams, a janitor."""
 
     station: Station
     supervisor: Supervisor
+    aftercare: Aftercare
     janitor: asyncio.Task[None]
 
 
@@ -109,6 +112,7 @@ class _Ground:
     settings: Settings
     log: Log
     models: DefaultModels
+    recall: Recall
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -131,7 +135,7 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                self._ground = _Ground(settings, log, DefaultModels(settings))
+                self._ground = _Ground(settings, log, DefaultModels(settings), Recall(log))
             return self._ground
 
     async def open(self) -> None:
@@ -162,6 +166,7 @@ class LocalHouse:
                 del self._floors[loop]
                 if floor.done() and not floor.cancelled() and floor.exception() is None and self._ground is not None:
                     self._ground.log.retire(floor.result().supervisor.worker)
+                    self._ground.log.retire(floor.result().aftercare.worker)
 
     async def _furnished(self) -> _Floor:
         try:
@@ -169,11 +174,13 @@ class LocalHouse:
             crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{PROCESS}.{uuid.uuid4().hex[:8]}")
             supervisor = Supervisor(crew)
             await supervisor.open()
+            aftercare = Aftercare(AfterCrew(ground.log, ground.models, SystemIds(), f"{crew.worker}.after"))
+            await aftercare.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
             raise
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
-        return _Floor(_station(ground), supervisor, asyncio.ensure_future(janitor.work()))
+        return _Floor(_station(ground), supervisor, aftercare, asyncio.ensure_future(janitor.work()))
 
     async def drain(self) -> None:
         """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
@@ -181,7 +188,9 @@ class LocalHouse:
         if floor is None or self._ground is None:
             return
         self._ground.streams.draining = True
-        await (await floor).supervisor.drain(self._ground.settings.drain_s)
+        furnished = await floor
+        await furnished.supervisor.drain(self._ground.settings.drain_s)
+        await furnished.aftercare.drain()
         self._ground.streams.drain()
 
     def hurry(self) -> None:
@@ -197,6 +206,7 @@ class LocalHouse:
             furnished = await floor
             furnished.janitor.cancel()
             await furnished.supervisor.close()
+            await furnished.aftercare.close()
         self._leave_closed_loops()
         with self._lock:
             ground, self._ground = self._ground, None
@@ -216,7 +226,9 @@ def _station(ground: _Ground) -> Station:
         await ground.models.model("thinker")
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
-    return Station(desk, LOCAL_OWNER, ground.streams, ground.settings.deadline_s or None, about, model_ready)
+    return Station(
+        desk, LOCAL_OWNER, ground.streams, ground.settings.deadline_s or None, about, model_ready, ground.recall
+    )
 
 
 def open_store(settings: Settings) -> Store:

@@ -13,6 +13,7 @@ from starlette.types import Scope as AsgiScope
 from quarterdeck.actions.desk import Desk
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.server.sse import OpenStreams
+from quarterdeck.views.recall import Recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ class Station:
     deadline_s: float | None
     about: Callable[[], Awaitable[About]]
     model_ready: Callable[[], Awaitable[None]]
+    recall: Recall
 
 
 class House(Protocol):
