@@ -14,6 +14,7 @@ import apsw
 from quarterdeck.adapters.sqlite import schema
 from quarterdeck.adapters.sqlite.backup import backup, copy_into
 from quarterdeck.adapters.sqlite.folder import FolderLock
+from quarterdeck.adapters.sqlite.scrubbing import note_erasure, note_trim, scrubbed
 from quarterdeck.adapters.sqlite.trouble import translated, unopened, unread
 from quarterdeck.kernel.errors import StorageBroken, Unavailable
 from quarterdeck.kernel.ids import StreamName, TenantId
@@ -22,7 +23,6 @@ from quarterdeck.ports import Add, Batch, Change, Drop, Mark, Once, Put, Query, 
 # Older ones can lose commits when a checkpoint meets a write (fixed in 3.51.3).
 OLDEST = (3, 51, 3)
 BUSY_MS = 5000
-SCRUB_MS = 500  # how long everyone may wait for a reader that keeps what was erased from going
 FRAME_BYTES = 120  # what each place of a row becomes beside its text, in the hands of whoever reads it
 
 
@@ -38,13 +38,13 @@ class SqliteStore:
             self._writer = apsw.Connection(str(path), vfs=vfs)
             self._set_up(self._writer)
             self.epoch = self._settle()
-            self.scrub()
         except (apsw.Error, Unavailable) as error:
             self._let_go()
             raise (unopened(error, path) if isinstance(error, apsw.Error) else error) from None
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._tables: dict[str, Table] = {}
 
     def _set_up(self, writer: apsw.Connection) -> None:
         writer.set_busy_timeout(BUSY_MS)
@@ -78,6 +78,9 @@ class SqliteStore:
             for table in tables:
                 for statement in schema.create(table):
                     self._writer.execute(statement)
+        self._tables |= {table.name: table for table in tables}
+        with contextlib.suppress(Unavailable):  # what cannot be done now is done later
+            self.scrub()
 
     # Writing, on the committing thread
 
@@ -124,7 +127,7 @@ class SqliteStore:
         for state, row in batch.erased:
             execute(schema.ERASE, (row.data, row.salt, state.id, row.first))
         if batch.erased:
-            execute(schema.SCRUB)
+            note_erasure(self._writer, [c.table.name for c in batch.changes if isinstance(c, Drop)])
         for once, at in batch.onces:
             execute(schema.ONCE, (once.key, once.digest, once.answer, at))
 
@@ -164,6 +167,7 @@ class SqliteStore:
         with self._told(), self._transaction():
             execute = self._writer.execute
             execute("DELETE FROM row WHERE stream = ? AND last <= ?", (stream.id, stream.floor))
+            note_trim(self._writer)
             execute(
                 "UPDATE stream SET floor = ?, floor_chain = ? WHERE id = ?",
                 (stream.floor, stream.floor_chain, stream.id),
@@ -171,18 +175,8 @@ class SqliteStore:
             execute("INSERT OR REPLACE INTO snapshot VALUES(?, ?)", (stream.id, snapshot))
 
     def scrub(self) -> bool:
-        """Fold the write-ahead log into the file and cut it off: pages from before the erasure are only there."""
         with self._told():
-            if not self._writer.execute(schema.UNSCRUBBED).get:
-                return True
-            self._writer.set_busy_timeout(SCRUB_MS)
-            try:
-                busy, *_ = self._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").get
-            finally:
-                self._writer.set_busy_timeout(BUSY_MS)
-            if not busy:
-                self._writer.execute(schema.SCRUBBED)
-            return not busy
+            return scrubbed(self._writer, self._tables, BUSY_MS)
 
     # Reading, from any thread
 
