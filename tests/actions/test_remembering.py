@@ -220,7 +220,7 @@ RUN = run_stream(LOCAL_TENANT, RunId("r0"))
 
 async def trim_what_is_between(log: Log) -> None:
     """So that the pages of the log are put together anew."""
-    for place in range(1, 31, 2):
+    for place in range(1, 450, 7):
         await log.trim(RUN, place, b"snap")
 
 
@@ -235,9 +235,12 @@ async def test_forgotten_text_is_in_no_byte_of_the_data_folder(tmp_path: Path, *
             who = Scope(TenantId(tenant), "person:x")
             await store_memory(desk, who, Note("w" * chance.randrange(1, 900)))
     idents = []
-    for _ in range(30):
-        idents.append(await store_memory(desk, LOCAL_OWNER, Note(f"{SECRET} {'q' * chance.randrange(1500)}")))
-        await log.append(Entry(RUN, (ToolFinished("c", "t", ok=True, result="r" * chance.randrange(2500)),)))
+    for number in range(150):
+        word = SECRET if number % 5 == 0 else "something else"
+        ident = await store_memory(desk, LOCAL_OWNER, Note(f"{word} {'q' * chance.randrange(150)}"))
+        idents += [ident] if word == SECRET else []
+        steps = [ToolFinished("c", "t", ok=True, result="r" * chance.randrange(900)) for _ in range(number % 5)]
+        await log.append(Entry(RUN, (*steps, ToolFinished("c", "t", ok=True, result="r"))))
     for tenant in ("b", "local", "y"):
         for _ in range(40):
             await store_memory(desk, Scope(TenantId(tenant), "person:x"), Note("v" * chance.randrange(1, 900)))
