@@ -36,6 +36,8 @@ def test_help_loads_none_of_the_heavy_rooms() -> None:
         ["runs", "watch"],
         ["runs", "stop"],
         ["log", "verify"],
+        *(["memory", part] for part in ("list", "search", "add", "edit", "forget", "accept", "export")),
+        *(["experience", part] for part in ("list", "accept", "reject", "forget", "reflect")),
         ["models", "install"],
     ],
     ids=" ".join,
