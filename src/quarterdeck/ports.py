@@ -258,6 +258,19 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+# Meaning
+
+
+class Embedder(Protocol):
+    """Tells how near in meaning texts are. It may be used from any event loop."""
+
+    async def vectors(self, texts: Sequence[str]) -> list[bytes]:
+        """One for each text, in a form of its own."""
+
+    def near(self, vector: bytes, others: Sequence[bytes]) -> list[float]:
+        """How near each is, from -1 to 1."""
+
+
 # Time and chance
 
 

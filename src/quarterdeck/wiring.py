@@ -20,6 +20,8 @@ from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.no_tools import NoTools
+from quarterdeck.adapters.recall.minilm import MiniLM
+from quarterdeck.adapters.recall.minilm import available as no_minilm
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
@@ -135,7 +137,9 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                self._ground = _Ground(settings, log, DefaultModels(settings), Recall(log))
+                self._ground = _Ground(
+                    settings, log, DefaultModels(settings), Recall(log, MiniLM() if no_minilm() is None else None)
+                )
             return self._ground
 
     async def open(self) -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterdeck.engine.recall import Index, terms
+from quarterdeck.engine.recall import Hit, Index, fused, mostly_english, terms
 
 KNOWN = {
     "name-ru": "Пользователя зовут Владимир.",
@@ -135,3 +135,20 @@ def test_an_index_that_was_changed_is_one_that_was_made_so(course: list[tuple[st
         made.put(ident, text)
     for query in ("кот", "cat", "猫狗", "кот cat"):
         assert changed.search(query, 9, lambda _: True) == made.search(query, 9, lambda _: True)
+
+
+def test_what_is_meant_goes_before_a_stray_word_and_beside_a_telling_one() -> None:
+    stray, telling = Hit("stray", 9.0, 1), Hit("telling", 5.0, 1, rare=True)
+    found = fused([stray, telling], {"meant": 0.8, "stray": 0.1, "far": -0.2}, 8)
+    assert [hit.id for hit in found] == ["meant", "telling"]
+    both = fused([Hit("both", 1.0, 2)], {"both": 0.5, "meant": 0.8}, 8)
+    assert [hit.id for hit in both] == ["both", "meant"]
+    assert fused([], {}, 8) == []
+    assert len(fused([telling], {str(n): 0.9 for n in range(9)}, 3)) == 3
+
+
+@pytest.mark.parametrize(
+    ("query", "english"), [("what is my name?", True), ("как меня зовут", False), ("我叫什么", False), ("", False)]
+)
+def test_only_english_is_asked_of_a_model_that_knows_no_other(query: str, *, english: bool) -> None:
+    assert mostly_english(query) is english

@@ -7,8 +7,8 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from quarterdeck.engine.stopwords import CHINESE, ENGLISH, RUSSIAN
@@ -155,6 +155,30 @@ class Index:
         average = self._length / max(1, len(self._kept)) or 1.0
         count = kept.counts[term]
         return count * (K1 + 1) / (count + K1 * (1 - B + B * kept.length / average))
+
+
+NEAR = 0.3  # from which on a text is taken to mean what was asked
+_SAID, _MEANT, _RANK = 0.3, 0.7, 60.0
+
+
+def mostly_english(query: str) -> bool:
+    """Whether a model of meanings that knows English alone has anything to say."""
+    letters = [char for char in query if char.isalpha()]
+    return bool(letters) and sum(char.isascii() for char in letters) >= 0.8 * len(letters)
+
+
+def fused(hits: Sequence[Hit], near: Mapping[str, float], limit: int) -> list[Hit]:
+    """What was said and what was meant as one order, by ranks. A single common word in common counts for nothing
+    here: it would only push aside what is near."""
+    scores: dict[str, float] = {}
+    said = [hit.id for hit in hits if hit.matched > 1 or hit.rare]
+    meant = sorted((ident for ident, share in near.items() if share >= NEAR), key=lambda ident: -near[ident])
+    for weight, order in ((_SAID, said), (_MEANT, meant)):
+        for rank, ident in enumerate(order):
+            scores[ident] = scores.get(ident, 0.0) + weight / (_RANK + rank)
+    known = {hit.id: hit for hit in hits}
+    found = [replace(known.get(ident, Hit(ident, 0.0, 0)), score=score) for ident, score in scores.items()]
+    return sorted(found, key=lambda hit: (-hit.score, hit.id))[:limit]
 
 
 def _bounded(query: str) -> str:

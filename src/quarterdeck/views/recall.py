@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from quarterdeck.engine.memory import MOST
-from quarterdeck.engine.recall import Hit, Index
+from quarterdeck.engine.recall import Hit, Index, fused, mostly_english
 from quarterdeck.events import memory as ev
 from quarterdeck.kernel.ids import StreamName, TenantId, experience_stream, memory_stream
 from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
-from quarterdeck.ports import Query, Row, Table
+from quarterdeck.ports import Embedder, Query, Row, Table
 from quarterdeck.views.memory import LESSONS, MEMORIES
 
 TENANTS = 64  # whose indexes are kept at hand
 PAGE = 500
+EMBEDDED = 32  # texts that a question may wait for until their meaning is known; the others follow with the next
+
+logger = logging.getLogger("quarterdeck.views")
 
 Line: TypeAlias = dict[str, Any]
 Fits: TypeAlias = Callable[[Line], bool]
@@ -41,8 +45,8 @@ class Recall:
     """May be used from any event loop. Holds copies of texts, and lets go of each when it is next asked after the
     text was forgotten."""
 
-    def __init__(self, log: Log) -> None:
-        self._log = log
+    def __init__(self, log: Log, embedder: Embedder | None = None) -> None:
+        self._log, self._embedder = log, embedder
         self._books: OrderedDict[StreamName, _Book] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -74,7 +78,22 @@ class Recall:
     async def _found(self, table: Table, name: StreamName, query: str, fits: Fits, limit: int) -> tuple[Candidate, ...]:
         book = self._book(table, name)
         await book.level(self._log)
-        return tuple(_candidate(line, hit) for line, hit in book.search(query, limit, fits))
+        if self._embedder is None or not mostly_english(query):
+            return tuple(_candidate(line, hit) for line, hit in book.search(query, limit, fits))
+        said = [hit for _, hit in book.search(query, MOST, fits)]
+        try:
+            near = await self._near(book, query, fits, self._embedder)
+        except Exception as error:  # noqa: BLE001 - whatever befell the model of meanings, words are still there
+            logger.warning("recall goes by words alone: %s: %s", type(error).__name__, error)
+            return tuple(_candidate(line, hit) for hit in said[:limit] if (line := book.line(hit.id)))
+        return tuple(_candidate(line, hit) for hit in fused(said, near, limit) if (line := book.line(hit.id)))
+
+    async def _near(self, book: _Book, query: str, fits: Fits, embedder: Embedder) -> dict[str, float]:
+        wanted = book.unknown(EMBEDDED)
+        asked, *vectors = await embedder.vectors([query, *wanted.values()])
+        book.known(wanted, vectors)
+        theirs = book.vectors(fits)
+        return dict(zip(theirs, embedder.near(asked, list(theirs.values())), strict=True))
 
     def _book(self, table: Table, name: StreamName) -> _Book:
         with self._lock:
@@ -110,6 +129,7 @@ class _Book:
         self._lock = threading.Lock()
         self._lines: dict[str, Line] = {}
         self._index = Index()
+        self._vectors: dict[str, bytes] = {}
         self._seq = -1  # nothing was read yet
 
     async def level(self, log: Log) -> None:
@@ -138,6 +158,7 @@ class _Book:
                 if line is None:
                     self._drop(ident)
                 else:
+                    self._vectors.pop(ident, None)
                     self._lines[ident] = line
                     self._index.put(ident, line["text"], line.get("importance", 0.5))
             while len(self._index) > MOST:
@@ -146,12 +167,33 @@ class _Book:
 
     def _drop(self, ident: str) -> None:
         self._lines.pop(ident, None)
+        self._vectors.pop(ident, None)
         self._index.drop(ident)
 
     def search(self, query: str, limit: int, fits: Fits) -> list[tuple[Line, Hit]]:
         with self._lock:
             hits = self._index.search(query, limit, lambda ident: fits(self._lines[ident]))
             return [(self._lines[hit.id], hit) for hit in hits]
+
+    def line(self, ident: str) -> Line | None:
+        return self._lines.get(ident)
+
+    def unknown(self, most: int) -> dict[str, str]:
+        """Texts whose meaning is not known yet, the latest first."""
+        with self._lock:
+            missing = sorted(self._lines.keys() - self._vectors.keys(), reverse=True)[:most]
+            return {ident: self._lines[ident]["text"] for ident in missing}
+
+    def known(self, texts: Mapping[str, str], vectors: Sequence[bytes]) -> None:
+        """Unless the text was changed or forgotten meanwhile."""
+        with self._lock:
+            for (ident, text), vector in zip(texts.items(), vectors, strict=True):
+                if ident in self._lines and self._lines[ident]["text"] == text:
+                    self._vectors[ident] = vector
+
+    def vectors(self, fits: Fits) -> dict[str, bytes]:
+        with self._lock:
+            return {ident: vector for ident, vector in self._vectors.items() if fits(self._lines[ident])}
 
 
 def _touched(row: Row) -> str | None:
