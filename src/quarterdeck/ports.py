@@ -6,8 +6,9 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, TypeAlias
 
+from quarterdeck.events.run import SkillActivated
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId
-from quarterdeck.kernel.parts import Effect, Message, Reasoning, Risk, ToolCall, ToolSpec, Usage
+from quarterdeck.kernel.parts import Effect, Message, Reasoning, Remembered, Risk, ToolCall, ToolSpec, Usage
 
 # Models
 
@@ -170,7 +171,7 @@ class Add:
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Take one line out of a table, if it is there."""
+    """Take the lines that are equal in these columns out of a table."""
 
     table: Table
     key: Mapping[str, object]
@@ -305,7 +306,7 @@ class Weighed:
     """What a call would come to, found out without doing it.
 
     `arguments` is the JSON of the arguments exactly as they will be used. `bound` is all else that the outcome hangs
-    on: the folder, the names of the environment, the digest of a script. A permission is bound to both, and to the tool.
+    on: the folder, the names of the environment, the digest of a script. A permission is bound to both and to the tool.
     """
 
     risk: Risk
@@ -358,3 +359,21 @@ class Toolbox(Protocol):
 
     async def probe(self, deed: Deed) -> Done | None:
         """For a probeable call that may have been carried out before a crash: what it came to, None if it was not."""
+
+
+class Lockbox(Protocol):
+    """Where a one-time password lies between a person's hand and the tool: in memory, once, and not for long."""
+
+    def put(self, approval: str, password: str) -> None: ...
+
+    def take(self, approval: str) -> str | None: ...
+
+
+class Knowledge(Protocol):
+    """What a run is told besides the conversation: what fits the message, best first, and nothing of other tenants."""
+
+    async def memories(self, site: Site, message: str) -> tuple[Remembered, ...]: ...
+
+    async def lessons(self, site: Site, message: str) -> tuple[str, ...]: ...
+
+    async def skill(self, site: Site, message: str) -> SkillActivated | None: ...

@@ -33,6 +33,12 @@ class Settings:
     model_patience_s: float = MODEL_PATIENCE_S
     url: str | None = None
     no_color: bool = False
+    folder: Path | None = None
+
+    @property
+    def workspace(self) -> Path:
+        """Where a run works that was not given a folder."""
+        return self.folder or self.database.parent / "workspace"
 
 
 NAMES = {
@@ -50,6 +56,7 @@ NAMES = {
     f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
     "NO_COLOR": "anything: the commands print no colours",
+    "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -73,6 +80,7 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
         env.get("QUARTERDECK_URL") or None,
         bool(env.get("NO_COLOR")),
+        _folder(env.get("QUARTERDECK_WORKSPACE")),
     )
 
 
@@ -83,6 +91,10 @@ def _database(env: Mapping[str, str]) -> Path:
         return Path(folder).expanduser().absolute() / DATABASE
     base = Path(env.get("XDG_DATA_HOME") or "~/.local/share").expanduser()
     return base / "quarterdeck" / DATABASE
+
+
+def _folder(path: str | None) -> Path | None:
+    return Path(path).expanduser().absolute() if path else None
 
 
 def _seconds(env: Mapping[str, str], name: str, default: float) -> float:

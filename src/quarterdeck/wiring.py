@@ -15,6 +15,8 @@ from fastapi import FastAPI
 
 from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.knowledge import HouseKnowledge
+from quarterdeck.adapters.lockbox import MemoryLockbox
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
@@ -33,7 +35,7 @@ from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.log.verify import troubles
-from quarterdeck.ports import Model, Store
+from quarterdeck.ports import Knowledge, Lockbox, Model, Store, Toolbox
 from quarterdeck.runtime.after import Aftercare, AfterCrew
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.runner import Crew
@@ -115,6 +117,9 @@ class _Ground:
     log: Log
     models: DefaultModels
     recall: Recall
+    toolbox: Toolbox
+    knowledge: Knowledge
+    lockbox: Lockbox
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -137,9 +142,9 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                self._ground = _Ground(
-                    settings, log, DefaultModels(settings), Recall(log, MiniLM() if no_minilm() is None else None)
-                )
+                recall = Recall(log, MiniLM() if no_minilm() is None else None)
+                lockbox, models = MemoryLockbox(SystemClock()), DefaultModels(settings)
+                self._ground = _Ground(settings, log, models, recall, NoTools(), HouseKnowledge(recall), lockbox)
             return self._ground
 
     async def open(self) -> None:
@@ -175,8 +180,7 @@ class LocalHouse:
     async def _furnished(self) -> _Floor:
         try:
             ground = self.ground()
-            crew = Crew(ground.log, ground.models, NoTools(), SystemClock(), f"{PROCESS}.{uuid.uuid4().hex[:8]}")
-            supervisor = Supervisor(crew)
+            supervisor = Supervisor(crew := _crew(ground))
             await supervisor.open()
             aftercare = Aftercare(AfterCrew(ground.log, ground.models, SystemIds(), f"{crew.worker}.after"))
             await aftercare.open()
@@ -219,6 +223,27 @@ class LocalHouse:
             await ground.log.close()
 
 
+def _crew(ground: _Ground) -> Crew:
+    worker = f"{PROCESS}.{uuid.uuid4().hex[:8]}"
+    return Crew(
+        ground.log,
+        ground.models,
+        ground.toolbox,
+        ground.knowledge,
+        ground.lockbox,
+        SystemClock(),
+        SystemIds(),
+        worker,
+        lambda asked: workspace_of(ground.settings, asked),
+    )
+
+
+def workspace_of(settings: Settings, asked: str | None) -> str:
+    """The folder a run may work in, without links; where none was named, one of our own beside the data."""
+    named = settings.workspace if asked is None else Path(asked).expanduser()
+    return os.path.realpath(named)
+
+
 def _station(ground: _Ground) -> Station:
     async def about() -> About:
         found = await ground.models.found()
@@ -230,9 +255,9 @@ def _station(ground: _Ground) -> Station:
         await ground.models.model("thinker")
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
-    return Station(
-        desk, LOCAL_OWNER, ground.streams, ground.settings.deadline_s or None, about, model_ready, ground.recall
-    )
+    deadline_s = ground.settings.deadline_s or None
+    streams, lockbox = ground.streams, ground.lockbox
+    return Station(desk, LOCAL_OWNER, streams, lockbox, deadline_s, about, model_ready, ground.recall)
 
 
 def open_store(settings: Settings) -> Store:

@@ -18,7 +18,7 @@ from quarterdeck.actions.experience import (
     forget_lesson,
     reject_lesson,
 )
-from quarterdeck.actions.memory import Edit, Find, Note, accept_memory, edit_memory, forget_memory, store_memory
+from quarterdeck.actions.memory import Edit, Find, Note, Told, accept_memory, edit_memory, forget_memory, store_memory
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.events.after import (
@@ -28,16 +28,19 @@ from quarterdeck.events.after import (
     MemoryPolicyDecided,
     ReflectionCompleted,
 )
-from quarterdeck.events.memory import LessonProposed, MemoryEdited, MemoryForgotten, MemoryStored, MemoryUsed
-from quarterdeck.events.run import ToolFinished
+from quarterdeck.events.memory import LessonProposed, MemoryEdited, MemoryForgotten, MemoryStored
+from quarterdeck.events.run import MemoryRecalled, MemoryUsed, RunRequested
+from quarterdeck.events.tool import ToolFinished
 from quarterdeck.kernel.errors import Conflict, Invalid, NotFound
 from quarterdeck.kernel.ids import RunId, TenantId, after_stream, experience_stream, memory_stream, run_stream
+from quarterdeck.kernel.parts import Remembered
 from quarterdeck.kernel.scope import LOCAL_OWNER, LOCAL_TENANT, Scope
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.log.rows import event_of
-from quarterdeck.views.memory import LESSONS, MEMORIES
+from quarterdeck.ports import Query
+from quarterdeck.views.memory import LESSONS, MEMORIES, TOLD
 from quarterdeck.views.recall import Recall
 from quarterdeck.views.tables import TABLES, VIEWS
 
@@ -59,6 +62,14 @@ def finder(desk: Desk, scope: Scope = LOCAL_OWNER, table: Any = MEMORIES) -> Fin
         return await desk.log.get(table, tenant=scope.tenant, id=ident)
 
     return find
+
+
+def told_by(desk: Desk) -> Told:
+    async def told(ident: str) -> list[str]:
+        where = {"tenant": LOCAL_TENANT, "memory": ident}
+        return [line["run"] for line in await desk.log.find(Query(TOLD, where, "run"))]
+
+    return told
 
 
 async def line_of(desk: Desk, ident: str) -> dict[str, Any]:
@@ -137,14 +148,14 @@ async def test_another_tenants_memories_are_not_found_and_not_there(desk: Desk) 
     assert await Recall(desk.log).candidates(OTHER.tenant, "zebra") == ()
     theirs = finder(desk, OTHER)
     for attempt in (
-        forget_memory(desk, OTHER, mine, theirs),
+        forget_memory(desk, OTHER, mine, theirs, told_by(desk)),
         edit_memory(desk, OTHER, mine, Edit("mine now"), theirs),
         accept_memory(desk, OTHER, mine, theirs),
     ):
         with pytest.raises(NotFound) as refused:
             await attempt
         assert refused.value.code == "memory_not_found"
-    await forget_memory(desk, LOCAL_OWNER, mine, finder(desk))
+    await forget_memory(desk, LOCAL_OWNER, mine, finder(desk), told_by(desk))
 
 
 async def test_the_same_request_made_again_stores_it_once(desk: Desk) -> None:
@@ -181,7 +192,7 @@ async def test_an_edit_and_a_forgetting_at_once_leave_no_text(desk: Desk) -> Non
         ident = await store_memory(desk, LOCAL_OWNER, Note(f"{SECRET} {number}"))
         edits = [edit_memory(desk, LOCAL_OWNER, ident, Edit(f"{SECRET} again {n}"), finder(desk)) for n in range(3)]
         came = await asyncio.gather(
-            *edits, forget_memory(desk, LOCAL_OWNER, ident, finder(desk)), return_exceptions=True
+            *edits, forget_memory(desk, LOCAL_OWNER, ident, finder(desk), told_by(desk)), return_exceptions=True
         )
         assert all(each is None or isinstance(each, NotFound) for each in came)
         assert await finder(desk)(ident) is None
@@ -192,7 +203,7 @@ async def test_an_edit_and_a_forgetting_at_once_leave_no_text(desk: Desk) -> Non
 
 async def test_of_two_forgettings_at_once_one_is_told_that_it_is_gone(desk: Desk) -> None:
     ident = await store_memory(desk, LOCAL_OWNER, Note("x"))
-    many = (forget_memory(desk, LOCAL_OWNER, ident, finder(desk)) for _ in range(10))
+    many = (forget_memory(desk, LOCAL_OWNER, ident, finder(desk), told_by(desk)) for _ in range(10))
     came = await asyncio.gather(*many, return_exceptions=True)
     assert sum(each is None for each in came) == 1
     assert sum(isinstance(event_of(row), MemoryForgotten) for row in await desk.log.read(STREAM)) == 1
@@ -203,7 +214,7 @@ async def test_what_was_forgotten_is_found_no_more_by_those_who_knew_it(desk: De
     ident = await store_memory(desk, LOCAL_OWNER, Note(f"{SECRET} zebra"))
     other = await store_memory(desk, LOCAL_OWNER, Note("another zebra"))
     assert len(await recall.candidates(LOCAL_TENANT, "zebra")) == 2
-    await forget_memory(desk, LOCAL_OWNER, ident, finder(desk))
+    await forget_memory(desk, LOCAL_OWNER, ident, finder(desk), told_by(desk))
     assert [each.id for each in await recall.candidates(LOCAL_TENANT, "zebra")] == [other]
     assert await recall.candidates(LOCAL_TENANT, SECRET) == ()
     [book] = recall._books.values()
@@ -252,12 +263,14 @@ async def test_forgotten_text_is_in_no_byte_of_the_data_folder(tmp_path: Path, *
     stored = MemoryStored("from-run", f"{SECRET} of a run", "fact", "global", source_run="r1")
     kept = (looked, MemoryPolicyDecided(True, "fact", f"{SECRET} of a run"), MemoryKept("from-run"), AfterFinished())
     await log.append(Entry(after_stream(LOCAL_TENANT, "r1"), kept), Entry(STREAM, (stored,), cause="r1"))
-    await log.append(Entry(STREAM, (MemoryUsed((*idents, "from-run"), "r2"),)))
+    told = (Remembered("from-run", f"{SECRET} of a run"), Remembered("other", "another"))
+    course = (RunRequested("c", "hello"), MemoryRecalled(told), MemoryUsed(told[:1]))
+    await log.append(Entry(run_stream(LOCAL_TENANT, RunId("r2")), course))
     if trimmed:
         await trim_what_is_between(log)
     assert scanned(tmp_path, SECRET), "the test can see it while it is there"
     for ident in (*idents, "from-run"):
-        await forget_memory(desk, LOCAL_OWNER, ident, finder(desk))
+        await forget_memory(desk, LOCAL_OWNER, ident, finder(desk), told_by(desk))
     assert scanned(tmp_path, SECRET) == []
     assert await log.verify() == []
     await log.backup(str(tmp_path / "copy.db"))
@@ -279,7 +292,9 @@ async def test_a_tainted_memory_waits_for_a_person(desk: Desk) -> None:
 async def test_uses_are_counted(desk: Desk) -> None:
     ident = await store_memory(desk, LOCAL_OWNER, Note("x"))
     for run in ("r1", "r2"):
-        await desk.log.append(Entry(STREAM, (MemoryUsed((ident, "gone"), run),)))
+        told = (Remembered(ident, "x"), Remembered("gone", "y"))
+        stream = run_stream(LOCAL_TENANT, RunId(run))
+        await desk.log.append(Entry(stream, (MemoryRecalled(told), MemoryUsed(told))))
     line = await line_of(desk, ident)
     assert line["use_count"] == 2
     assert line["used_at"] >= line["created_at"]
@@ -296,7 +311,9 @@ async def test_an_index_made_new_is_the_one_that_was_kept_level(desk: Desk) -> N
         elif act < 0.8:
             await edit_memory(desk, LOCAL_OWNER, chance.choice(idents), Edit(chance.choice(words)), finder(desk))
         else:
-            await forget_memory(desk, LOCAL_OWNER, idents.pop(chance.randrange(len(idents))), finder(desk))
+            await forget_memory(
+                desk, LOCAL_OWNER, idents.pop(chance.randrange(len(idents))), finder(desk), told_by(desk)
+            )
         if chance.random() < 0.3:
             word = chance.choice(words)
             mine = await kept.candidates(LOCAL_TENANT, word, limit=200)

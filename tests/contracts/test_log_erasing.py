@@ -11,8 +11,9 @@ import pytest
 from logroom import END, REQUEST, RUN, TALK, Shelf, entry, events_of, everything, read_to, say, soon, stream, texts_of
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.events.base import Erased
-from quarterdeck.events.run import ContentStreamed, ToolFinished
+from quarterdeck.events.run import ContentStreamed
 from quarterdeck.events.talk import MessageAdded
+from quarterdeck.events.tool import ToolFinished
 from quarterdeck.kernel.errors import Invalid, Moved, NotFound
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.erasing import Erasure

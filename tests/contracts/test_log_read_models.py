@@ -9,10 +9,11 @@ import pytest
 
 from logroom import TENANT, Shelf, everything, kept, rebuilt, said, soon, stream
 from quarterdeck.events.base import Event
-from quarterdeck.events.memory import MemoryAccepted, MemoryEdited, MemoryForgotten, MemoryStored, MemoryUsed
-from quarterdeck.events.run import AttemptStarted, RunClaimed, RunFinished, RunRequested, StageChanged
+from quarterdeck.events.memory import MemoryAccepted, MemoryEdited, MemoryForgotten, MemoryStored
+from quarterdeck.events.run import AttemptStarted, MemoryUsed, RunClaimed, RunFinished, RunRequested, StageChanged
 from quarterdeck.events.talk import ConversationOpened, MessageAdded
 from quarterdeck.kernel.errors import Fenced
+from quarterdeck.kernel.parts import Remembered
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.erasing import Erasure
 from quarterdeck.log.log import Log
@@ -154,7 +155,7 @@ async def test_what_is_remembered_and_forgotten_is_what_the_whole_log_gives(shel
             MemoryStored(f"m{number % 12}", f"text {number}", scope="global", tainted=number % 2 == 0),
             MemoryEdited(ident, f"edit {number}"),
             MemoryAccepted(ident),
-            MemoryUsed((ident, "nobody", ident), "r1"),
+            MemoryUsed((Remembered(ident, "x"), Remembered("nobody", "y"), Remembered(ident, "x"))),
             MemoryForgotten(ident),
         ]
         await log.append(Entry(name, (chance.choice(course[:1] + course),)))
@@ -169,5 +170,5 @@ async def test_what_is_remembered_and_forgotten_is_what_the_whole_log_gives(shel
 
 async def test_adding_to_and_dropping_what_is_not_there_does_nothing(shelf: Shelf, log: Log) -> None:
     name = stream("main", "memory")
-    await log.append(Entry(name, (MemoryUsed(("nobody",), "r1"), MemoryForgotten("nobody"))))
+    await log.append(Entry(name, (MemoryUsed((Remembered("nobody", "y"),)), MemoryForgotten("nobody"))))
     assert kept(shelf.store)["memory"] == []

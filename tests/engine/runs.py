@@ -7,8 +7,9 @@ from typing import Any
 
 from quarterdeck.engine.run import Context, RunState, evolve
 from quarterdeck.events import run as ev
+from quarterdeck.events import tool
 from quarterdeck.events.base import Event
-from quarterdeck.kernel.parts import ToolCall, ToolSpec
+from quarterdeck.kernel.parts import Effect, Risk, ToolCall, ToolSpec
 
 READ = ToolSpec("read_file", "reads a file")
 TOOLS = Context(tools=(READ,))
@@ -56,8 +57,24 @@ def call(ident: str = "c1", name: str = "read_file", arguments: str = "{}") -> T
     return ToolCall(ident, name, arguments)
 
 
-def used(ident: str = "c1", result: str = "contents", *, ok: bool = True, name: str = "read_file") -> ev.ToolFinished:
-    return ev.ToolFinished(ident, name, ok, result)
+def used(ident: str = "c1", result: str = "contents", *, ok: bool = True, name: str = "read_file") -> tool.ToolFinished:
+    return tool.ToolFinished(ident, name, ok, result)
+
+
+def weighed(ident: str = "c1", risk: Risk = "low", effect: Effect = "pure", **more: Any) -> tool.ToolWeighed:
+    """Looked at; `hash` is the same for the same name of a call."""
+    told = {"action": "file_read", "arguments": "{}", "shown": "read it", "hash": f"hash of {ident}", **more}
+    return tool.ToolWeighed(call_id=ident, risk=risk, effect=effect, **told)
+
+
+def asked(ident: str = "c1", approval: str = "a1", **more: Any) -> tool.ApprovalRequested:
+    told = {"asked": "tool", "tool": "read_file", "arguments": "{}", "shown": "read it", "reason": "", "risk": "medium"}
+    told |= {"action": "file_read", "why": "", "hash": f"hash of {ident}", "expires_at": 2000.0}
+    return tool.ApprovalRequested(approval=approval, run="r1", call_id=ident, **{**told, **more})
+
+
+def decided(decision: tool.Decision, ident: str = "c1", approval: str = "a1", **more: Any) -> tool.ApprovalDecided:
+    return tool.ApprovalDecided(approval, ident, decision, "person:owner", **more)
 
 
 def directive(*tools: str, then: str | None = None) -> str:

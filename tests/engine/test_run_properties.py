@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 
 from hypothesis import given as for_all
 from hypothesis import strategies as st
 from runs import directive
 
-from quarterdeck.engine.run import CallModel, Context, Finish, Rest, Retry, RunState, RunTools, decide, evolve
+from quarterdeck.engine.run import (
+    Ask,
+    AskPassword,
+    CallModel,
+    Context,
+    Finish,
+    Record,
+    Rest,
+    Retry,
+    RunState,
+    RunTools,
+    Wait,
+    Weigh,
+    decide,
+    evolve,
+)
+from quarterdeck.engine.run.open_call import OpenCall
 from quarterdeck.events import run as ev
+from quarterdeck.events import steering, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.codec import VOCABULARY, decode, encode
-from quarterdeck.kernel.parts import ToolCall, ToolSpec, Usage
+from quarterdeck.kernel.parts import Remembered, ToolCall, ToolSpec, Usage
 
 small = st.integers(0, 4)
 words = st.text(max_size=6)
 texts = st.lists(words, min_size=1, max_size=4).map(tuple)
 roles = st.sampled_from(["recall", "action", "thinker", "memory_policy", "critic"])
-calls = st.lists(st.builds(ToolCall, st.sampled_from(["1.0", "c1", "c2"]), words, words), max_size=3).map(tuple)
+idents = st.sampled_from(["1.0", "c1", "c2"])
+approvals = st.sampled_from(["a1", "a2"])
+wishes = st.sampled_from(["i1", "i2"])
+risks = st.sampled_from(["none", "low", "medium", "high", "forbidden"])
+effects = st.sampled_from(["pure", "keyed", "probeable", "irreversible"])
+decisions = st.sampled_from(["approved", "denied", "expired", "cancelled", "voided", "happened", "again"])
+calls = st.lists(st.builds(ToolCall, idents, words, words, risk=risks), max_size=3, unique_by=lambda call: call.id).map(
+    tuple
+)
+memories = st.lists(st.builds(Remembered, words, words), max_size=2).map(tuple)
 replies = st.none() | words | st.sampled_from([directive(), directive("a", "b"), directive("a", then="plan")])
 counts = st.none() | small
 events: st.SearchStrategy[Event] = st.one_of(
@@ -34,14 +61,55 @@ events: st.SearchStrategy[Event] = st.one_of(
     ),
     st.builds(ev.AttemptBroke, small, roles, words, words, st.booleans(), st.none() | st.floats(0, 400)),
     st.builds(ev.AttemptSuperseded, small, small, words),
-    st.builds(ev.ToolFinished, st.sampled_from(["1.0", "c1", "c2"]), words, st.booleans(), words),
+    st.builds(tool.ToolWeighed, idents, risks, words, effects, words, words, words, password=st.booleans()),
+    st.builds(tool.ToolStarted, st.builds(ToolCall, idents, words, words), st.none() | approvals),
+    st.builds(tool.ToolFinished, idents, words, st.booleans(), words, st.booleans()),
+    st.builds(
+        tool.ApprovalRequested,
+        approvals,
+        words,
+        idents,
+        st.sampled_from(["tool", "answer", "outcome"]),
+        words,
+        words,
+        words,
+        words,
+        risks,
+        words,
+        words,
+        words,
+        expires_at=st.none() | st.floats(0, 9),
+    ),
+    st.builds(
+        tool.ApprovalDecided,
+        approvals,
+        idents,
+        decisions,
+        words,
+        st.sampled_from(["once", "run", "always"]),
+        words,
+        st.none() | words,
+    ),
+    st.builds(tool.PasswordRequested, approvals, idents, words),
+    st.builds(tool.PasswordGiven, approvals, idents, words),
+    st.builds(steering.InterventionAccepted, wishes, words, st.sampled_from(["steer", "queue", "interrupt"]), words),
+    st.builds(steering.InterventionEdited, wishes, words),
+    st.builds(steering.InterventionRetracted, wishes),
+    st.builds(steering.InterventionApplied, wishes, small),
+    st.builds(steering.InterventionExpired, wishes, words),
+    st.builds(ev.MemoryRecalled, memories),
+    st.builds(ev.MemoryUsed, memories),
+    st.builds(ev.ActionLoopSkipped, words),
+    st.builds(ev.RunWaiting, st.just("waiting_for_approval"), st.none() | st.floats(0, 9)),
     st.builds(ev.StopRequested),
     st.builds(ev.DeadlinePassed),
     st.builds(ev.RunFinished, st.sampled_from(["completed", "stopped", "failed", "quarantined"])),
     st.builds(Unknown, words, st.binary(max_size=4), st.integers(1, 3)),
 )
 stories = st.lists(events, max_size=25)
-contexts = st.builds(Context, tools=st.sampled_from([(), (ToolSpec("a", "does a"),)]), slight=st.booleans())
+contexts = st.builds(
+    Context, tools=st.sampled_from([(), (ToolSpec("a", "does a"),)]), slight=st.booleans(), memories=memories
+)
 
 
 def told(story: list[Event], begin: RunState | None = None) -> RunState:
@@ -51,7 +119,7 @@ def told(story: list[Event], begin: RunState | None = None) -> RunState:
 @for_all(stories, contexts)
 def test_whatever_happened_there_is_one_next_step(story: list[Event], context: Context) -> None:
     intent = decide(told(story), context)
-    assert isinstance(intent, CallModel | RunTools | Retry | Finish | Rest)
+    assert isinstance(intent, CallModel | Weigh | Ask | AskPassword | RunTools | Record | Wait | Retry | Finish | Rest)
     assert decide(told(story), context) == intent
     if isinstance(intent, Retry):
         assert 0 <= intent.delay_s <= 300
@@ -110,16 +178,35 @@ def test_deltas_that_came_singly_or_merged_are_the_same_text(story: list[Event],
 
 def test_every_kind_of_event_of_a_run_takes_part_here() -> None:
     """A new event must be added above, or say here why not."""
-    here = {ev.ToolStarted}  # says nothing that the call before it did not
+    here = {tool.ToolSaid, ev.SkillActivated}  # say nothing that changes what follows
     drawn = {
         ev.RunRequested, ev.RunClaimed, ev.RunReleased, ev.StageChanged, ev.AttemptStarted, ev.ReasoningStreamed,
-        ev.ContentStreamed, ev.AttemptFinished, ev.AttemptBroke, ev.AttemptSuperseded, ev.ToolFinished,
-        ev.StopRequested, ev.DeadlinePassed, ev.RunFinished,
+        ev.ContentStreamed, ev.AttemptFinished, ev.AttemptBroke, ev.AttemptSuperseded, tool.ToolWeighed,
+        tool.ToolStarted, tool.ToolFinished, ev.StopRequested, ev.DeadlinePassed, ev.RunFinished, ev.MemoryRecalled,
+        ev.MemoryUsed, ev.ActionLoopSkipped, ev.RunWaiting,
     }  # fmt: skip
     assert {kind for kind in VOCABULARY if kind.KIND.startswith("run.")} == drawn | here
 
 
-def outcome_of(intent: object, data: st.DataObject) -> list[Event]:
+def asked_about(c: OpenCall) -> tool.ApprovalRequested:
+    kind: tool.AskedFor = "outcome" if c.again else "tool"
+    return tool.ApprovalRequested(f"a-{c.call.id}", "r", c.call.id, kind, "", "", "", "", "medium", "", "", "")
+
+
+def answered(state: RunState, data: st.DataObject) -> list[Event]:
+    """What people may do about all that is waited for."""
+    said: list[Event] = []
+    for c in state.calls:
+        if c.lock == "asked":
+            said.append(tool.PasswordGiven(c.approval or "", c.call.id, "p"))
+        elif c.approval is not None and c.decision is None:
+            choices = ["happened", "again", "denied"] if c.asked == "outcome" else ["approved", "denied", "expired"]
+            decision = data.draw(st.sampled_from(choices))
+            said.append(tool.ApprovalDecided(c.approval, c.call.id, decision, "p"))
+    return said
+
+
+def outcome_of(intent: object, state: RunState, data: st.DataObject) -> list[Event]:
     """What the world may make of an intent; a worker may die or let go at any moment."""
     fates: list[list[Event]] = [[ev.RunReleased("p.1", 1), ev.RunClaimed("p.2", 2)]]
     if isinstance(intent, CallModel):
@@ -131,7 +218,20 @@ def outcome_of(intent: object, data: st.DataObject) -> list[Event]:
         said = ev.AttemptFinished(intent.attempt, intent.role, "stop", data.draw(replies), calls=data.draw(calls))
         fates += [[*begun, ev.ContentStreamed(intent.attempt, ("all",)), said]]
     elif isinstance(intent, RunTools):
-        fates += [[ev.ToolFinished(call.id, call.name, ok=True, result="seen") for call in intent.calls]]
+        begun = [tool.ToolStarted(c.call, c.approval) for c in intent.calls]
+        fates += [[*begun, *(tool.ToolFinished(c.call.id, c.call.name, ok=True, result="seen") for c in intent.calls)]]
+        fates += [[*begun, ev.RunClaimed("q.1", 2)]]
+    elif isinstance(intent, Weigh):
+        weighed = st.builds(tool.ToolWeighed, words, risks, words, effects, words, words, words, password=st.booleans())
+        fates += [[replace(data.draw(weighed), call_id=call.id) for call in intent.calls]]
+    elif isinstance(intent, Ask):
+        fates += [[asked_about(c) for c in intent.calls]]
+    elif isinstance(intent, AskPassword):
+        fates += [[tool.PasswordRequested(c.approval or "", c.call.id, "") for c in intent.calls]]
+    elif isinstance(intent, Record):
+        fates = [list(intent.events)]
+    elif isinstance(intent, Wait):
+        fates = [[ev.RunWaiting(intent.status), *answered(state, data)]]
     elif isinstance(intent, Retry):
         fates += [[ev.AttemptSuperseded(intent.attempt, intent.since, intent.reason)]]
     return data.draw(st.sampled_from(fates))
@@ -147,7 +247,7 @@ def test_whatever_the_world_does_a_run_moves_and_ends_once(
         assert not isinstance(intent, Rest), "a run that has not ended always has something to do"
         if isinstance(intent, Finish):
             break
-        state = told(outcome_of(intent, data), state)
+        state = told(outcome_of(intent, state, data), state)
     else:
         intent = decide(told([ev.StopRequested()], state), context)  # an unlucky world; a person may always end it
     assert isinstance(intent, Finish)

@@ -19,9 +19,10 @@ from runs import (
     started,
     superseded,
     used,
+    weighed,
 )
 
-from quarterdeck.engine.run import CallModel, Context, Finish, Rest, Retry, RunState, RunTools, decide
+from quarterdeck.engine.run import CallModel, Context, Finish, Rest, Retry, RunState, RunTools, Weigh, decide
 from quarterdeck.engine.run.decide import suspect
 from quarterdeck.engine.run.limits import MAX_TRIES
 from quarterdeck.events import run as ev
@@ -186,10 +187,12 @@ def test_a_role_that_talks_nonsense_does_not_cost_the_answer(nonsense: str) -> N
 @pytest.mark.parametrize("frame", ["%s", "```json\n%s\n```", "Here it is:\n%s\nGood luck!", "  %s  "])
 def test_a_directive_is_found_in_whatever_it_is_wrapped(frame: str) -> None:
     said = frame % directive("read_file", "list_dir")
-    state = given(*RUN, started(1, "action"), finished(1, "action", text=said))
-    assert decide(state, TOOLS) == RunTools(
-        (call("1.0", arguments='{"path": "a"}'), call("1.1", "list_dir", '{"path": "a"}'))
-    )
+    intent = decide(given(*RUN, started(1, "action"), finished(1, "action", text=said)), TOOLS)
+    assert isinstance(intent, Weigh)
+    assert [(c.id, c.name, c.arguments, c.reason, c.risk) for c in intent.calls] == [
+        ("1.0", "read_file", '{"path": "a"}', "r", "low"),
+        ("1.1", "list_dir", '{"path": "a"}', "r", "low"),
+    ]
 
 
 def test_a_directive_without_actions_goes_straight_to_the_answer() -> None:
@@ -206,12 +209,14 @@ def test_what_the_tools_returned_reaches_the_thinker_as_data() -> None:
     assert asked.role == "thinker"
     assert asked.messages[-1].role == "user"
     assert asked.messages[-1].content.startswith("tool_observations")
-    assert "read_file: blue\nread_file: read_file failed: no such file" in asked.messages[-1].content
+    assert "read_file: blue\nread_file failed: no such file" in asked.messages[-1].content
 
 
 def test_tools_that_have_not_answered_are_still_to_be_used() -> None:
     story = [*RUN, started(1, "action"), finished(1, "action", text=directive("read_file", "read_file"))]
-    assert decide(given(*story, used("1.0")), TOOLS) == RunTools((call("1.1", arguments='{"path": "a"}'),))
+    intent = decide(given(*story, used("1.0"), weighed("1.1")), TOOLS)
+    assert isinstance(intent, RunTools)
+    assert [c.call.id for c in intent.calls] == ["1.1"]
 
 
 def test_a_directive_that_says_plan_is_asked_again_with_what_was_seen() -> None:
@@ -258,7 +263,8 @@ def test_the_native_loop_hands_the_tools_to_the_model_itself() -> None:
 
 def test_a_native_call_is_used_and_answered_in_the_models_own_form() -> None:
     story = [requested(loop="native"), claimed(), started(), content("Let me see."), finished(calls=(call(),))]
-    assert decide(given(*story), TOOLS) == RunTools((call(),))
+    assert decide(given(*story), TOOLS) == Weigh((call(),))
+    assert isinstance(decide(given(*story, weighed()), TOOLS), RunTools)
     asked = next_call(*story, used("c1", "blue"), context=TOOLS)
     assert asked.messages[-2:] == (
         Message("assistant", "Let me see.", calls=(call(),)),

@@ -13,13 +13,14 @@ from typing import Any
 
 import orjson
 
-from quarterdeck.events import after, memory, run, talk
+from quarterdeck.events import after, memory, run, steering, talk, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
-from quarterdeck.kernel.parts import ToolCall, Usage
+from quarterdeck.kernel.parts import Remembered, ToolCall, Usage
 
 GOLDEN = Path(__file__).parents[1] / "data" / "logs" / "v1.jsonl"
-CALL = ToolCall("call-1", "file_read", '{"path": "a b.txt"}')
+CALL = ToolCall("call-1", "file_read", '{"path": "a b.txt"}', "to see what is in it", "low")
+MEMORIES = (Remembered("m-1", "Пользователя зовут Владимир."),)
 USAGE = Usage(120, 45, 7)
 STATS = run.Stats(45, 1500.5, 320.25, 10.0, 30.5, 64.0)
 
@@ -34,17 +35,64 @@ EXAMPLES: tuple[Event, ...] = (
     run.AttemptFinished(2, "action", "tool_calls", "text", "0" * 64, (CALL,), USAGE, 812.5),
     run.AttemptBroke(2, "critic", "rate_limited", "slow down", True, 7.5),
     run.AttemptSuperseded(2, 14, "cut", 1.5),
-    run.ToolStarted(CALL),
-    run.ToolFinished("call-1", "file_read", False, "no such file"),
+    run.MemoryRecalled(MEMORIES),
+    run.MemoryUsed(MEMORIES),
+    run.SkillActivated("analyze_project", "Looks at a project", "built in"),
+    run.ActionLoopSkipped("memory is enough"),
+    run.RunWaiting("waiting_for_approval", 12.5),
     run.StopRequested("enough"),
     run.DeadlinePassed(),
     run.RunFinished("failed", "so far", "model_failed", "it went away", STATS, USAGE),
+    tool.ToolWeighed(
+        "call-1",
+        "medium",
+        "shell",
+        "irreversible",
+        '{"command": "make"}',
+        "make",
+        "0" * 64,
+        "runs code",
+        "rule",
+        "r-1",
+        True,
+        "make",
+    ),
+    tool.ToolStarted(CALL, "a-1"),
+    tool.ToolSaid("call-1", "line 1\n"),
+    tool.ToolFinished("call-1", "file_read", False, "no such file", True, 2, "0" * 64),
+    tool.ApprovalRequested(
+        "a-1",
+        "r-1",
+        "call-1",
+        "tool",
+        "shell_exec_safe",
+        '{"command": "make"}',
+        "make",
+        "to build",
+        "medium",
+        "shell",
+        "runs code",
+        "0" * 64,
+        "rule",
+        True,
+        1800000000.5,
+    ),
+    tool.ApprovalDecided("a-1", "call-1", "approved", "person:owner", "always", "go on", '{"command": "make -n"}'),
+    tool.PasswordRequested("a-1", "call-1", "sudo apt update"),
+    tool.PasswordGiven("a-1", "call-1", "person:owner"),
+    tool.ApprovalConsumed("a-1", "call-1"),
+    tool.RuleMade("u-1", "key", "list_dir", "/tmp", "person:owner", "a-1", 1800000000.5),
+    tool.RuleRevoked("u-1", "person:owner"),
+    steering.InterventionAccepted("i-1", "r-1", "steer", "briefly, please"),
+    steering.InterventionEdited("i-1", "in one sentence"),
+    steering.InterventionRetracted("i-1"),
+    steering.InterventionApplied("i-1", 3, "r-2"),
+    steering.InterventionExpired("i-1", "the run has ended"),
     talk.ConversationOpened("What is in…", "/work"),
     talk.MessageAdded("assistant", "It says “да”.", "r-1", "stopped"),
     memory.MemoryStored("m-1", "Зовут “Ли” 李", "fact", "global", "/work", "c-1", 0.8, "r-1", True),
     memory.MemoryEdited("m-1", "Зовут Ли", "preference", 0.9),
     memory.MemoryAccepted("m-1"),
-    memory.MemoryUsed(("m-1", "m-2"), "r-1"),
     memory.MemoryForgotten("m-1"),
     memory.LessonProposed("l-1", "Look before you leap.", "r-1"),
     memory.LessonAccepted("l-1"),

@@ -11,6 +11,8 @@ from typing import Any
 
 from quarterdeck.actions.desk import Desk
 from quarterdeck.actions.runs import Ask, start_run, stop_run
+from quarterdeck.adapters.lockbox import MemoryLockbox
+from quarterdeck.adapters.no_knowledge import NoKnowledge
 from quarterdeck.adapters.no_tools import NoTools
 from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.events.base import Event
@@ -18,11 +20,23 @@ from quarterdeck.events.run import ContentStreamed, Role, RunFinished
 from quarterdeck.events.talk import MessageAdded
 from quarterdeck.kernel.errors import ToolFailed
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, conversation_stream, run_stream
-from quarterdeck.kernel.parts import ToolCall, ToolSpec
+from quarterdeck.kernel.parts import Effect, Risk, ToolCall, ToolSpec
 from quarterdeck.kernel.scope import LOCAL_OWNER, LOCAL_TENANT
 from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
-from quarterdeck.ports import Model, ModelEvent, ModelRequest, Store, Toolbox, Traits
+from quarterdeck.ports import (
+    Deed,
+    Done,
+    Knowledge,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    Site,
+    Store,
+    Toolbox,
+    Traits,
+    Weighed,
+)
 from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.testing.scripted import ScriptedModel, Turn
@@ -57,26 +71,38 @@ class Playing:
 
 
 class Drawer:
-    """A small real toolbox: a few notes that can be read and written."""
+    """A small real toolbox: a few notes that can be read and written. `ask` names the tools that need leave."""
 
-    def __init__(self, **notes: str) -> None:
-        self.notes = notes
+    def __init__(self, ask: frozenset[str] = frozenset(), **notes: str) -> None:
+        self.notes, self.ask = notes, ask
         self.used: list[ToolCall] = []
 
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return (ToolSpec("read_note", "reads a note"), ToolSpec("write_note", "writes a note"))
+    async def specs(self, site: Site) -> tuple[ToolSpec, ...]:
+        return (ToolSpec("read_note", "reads a note", {}, "pure"), ToolSpec("write_note", "writes a note"))
 
-    async def use(self, call: ToolCall) -> str:
-        self.used.append(call)
+    async def weigh(self, call: ToolCall, site: Site) -> Weighed:
+        if call.name not in {"read_note", "write_note"}:
+            raise ToolFailed(f"there is no tool {call.name!r}.", malformed=True)
         asked = json.loads(call.arguments)
-        if call.name == "write_note":
+        if "name" not in asked:
+            raise ToolFailed("`name` is missing.", malformed=True)
+        risk: Risk = "medium" if call.name in self.ask else "low"
+        effect: Effect = "pure" if call.name == "read_note" else "irreversible"
+        bound = {"before": self.notes.get(asked["name"], "")}
+        return Weighed(risk, call.name, effect, call.arguments, f"{call.name} {asked['name']}", bound=bound)
+
+    async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
+        self.used.append(deed.call)
+        asked = json.loads(deed.weighed.arguments)
+        if deed.call.name == "write_note":
             self.notes[asked["name"]] = asked["text"]
-            return "written"
-        if call.name != "read_note":
-            raise ToolFailed(f"there is no tool {call.name!r}.")
+            return Done("written")
         if asked["name"] not in self.notes:
             raise ToolFailed("there is no such note.")
-        return self.notes[asked["name"]]
+        return Done(self.notes[asked["name"]])
+
+    async def probe(self, deed: Deed) -> Done | None:
+        return None
 
 
 def saying(*content: str, **more: Any) -> ScriptedModel:
@@ -112,6 +138,9 @@ class Stage:
         self.log = Log(store, SystemClock(), TABLES, VIEWS)
         self.desk = Desk(self.log, SystemIds(), SystemClock())
         self.supervisors: list[Supervisor] = []
+        self.knowledge: Knowledge = NoKnowledge()
+        self.lockbox = MemoryLockbox(SystemClock())
+        self.approval_s = 3600.0
 
     async def close(self) -> None:
         for supervisor in self.supervisors:
@@ -122,8 +151,12 @@ class Stage:
         self, models: Model | Cast, toolbox: Toolbox | None = None, worker: str = "process.loop", **options: Any
     ) -> Supervisor:
         cast = models if isinstance(models, Cast) else Cast(models)
-        crew = Crew(self.log, cast, toolbox or NoTools(), SystemClock(), worker)
-        return Supervisor(crew, **options)
+        return Supervisor(self.crew(cast, toolbox or NoTools(), worker), **options)
+
+    def crew(self, cast: Cast, toolbox: Toolbox, worker: str) -> Crew:
+        knowledge, clock = self.knowledge, SystemClock()
+        here = (worker, lambda asked: asked or "/work", self.approval_s)
+        return Crew(self.log, cast, toolbox, knowledge, self.lockbox, clock, SystemIds(), *here)
 
     async def staffed(self, models: Model | Cast, toolbox: Toolbox | None = None, **options: Any) -> Supervisor:
         supervisor = self.supervisor(models, toolbox, **options)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from staging import Cast, Drawer, Playing, Stage, bounded, saying
@@ -12,9 +12,10 @@ from staging import Cast, Drawer, Playing, Stage, bounded, saying
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.openai_chat import OpenAIChat
 from quarterdeck.events import run as ev
+from quarterdeck.events import tool
 from quarterdeck.kernel.errors import ModelFailed
-from quarterdeck.kernel.parts import Message, ToolCall, Usage
-from quarterdeck.ports import Burst, Ended, Model, ModelEvent, ModelRequest
+from quarterdeck.kernel.parts import Message, ToolCall, ToolSpec, Usage
+from quarterdeck.ports import Burst, Deed, Done, Ended, Model, ModelEvent, ModelRequest, Site
 from quarterdeck.testing.scripted import Failure, ScriptedModel, Turn
 from quarterdeck.testing.upstream import Upstream
 from quarterdeck.testing.wire import Told
@@ -172,7 +173,7 @@ async def test_a_fault_of_our_own_ends_the_run_and_not_the_others(
     """What the specs of a toolbox do wrong is nobody's failure that the engine knows of."""
 
     class Broken(Drawer):
-        def specs(self) -> tuple[()]:
+        async def specs(self, site: Site) -> tuple[ToolSpec, ...]:
             raise ZeroDivisionError
 
     await stage.staffed(saying("Fine."), Broken())
@@ -192,15 +193,14 @@ def directive(*actions: tuple[str, dict[str, str]], then: str = "answer") -> dic
 
 async def test_roles_plan_use_tools_and_the_thinker_sees_what_they_returned(stage: Stage) -> None:
     drawer = Drawer(a="blue")
-    wanted = directive(("read_note", {"name": "a"}), ("read_note", {"name": "b"}), ("burn_note", {"name": "a"}))
+    wanted = directive(("read_note", {"name": "a"}), ("read_note", {"name": "b"}))
     action, thinker = ScriptedModel([Turn(json=wanted)]), saying("It is blue.")
     await stage.staffed(Cast(thinker, action=action), drawer)
     seen = await stage.ended(await stage.ask("Read note a"))
     assert seen.end.answer == "It is blue."
-    assert [(used.name, used.ok, used.result) for used in seen.of(ev.ToolFinished)] == [
+    assert [(used.name, used.ok, used.result) for used in seen.of(tool.ToolFinished)] == [
         ("read_note", True, "blue"),
         ("read_note", False, "there is no such note."),
-        ("burn_note", False, "there is no tool 'burn_note'."),
     ]
     last = thinker.requests[0].messages[-1]
     assert last.role == "user"
@@ -254,13 +254,13 @@ async def test_a_model_that_calls_tools_itself(stage: Stage) -> None:
 @pytest.mark.parametrize("error", [ValueError("bad"), OSError("disk"), asyncio.CancelledError()])
 async def test_a_tool_whose_code_breaks_is_a_failed_tool(stage: Stage, error: BaseException) -> None:
     class Clumsy(Drawer):
-        async def use(self, call: ToolCall) -> str:
+        async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
             raise error
 
-    read = ToolCall("c1", "read_note", "{}")
+    read = ToolCall("c1", "read_note", '{"name": "a"}')
     await stage.staffed(ScriptedModel([Turn(calls=[read]), Turn(content=("Well.",))]), Clumsy())
     async with bounded():
         seen = await stage.ended(await stage.ask(loop="native"))
     assert seen.end.answer == "Well."
-    [used] = seen.of(ev.ToolFinished)
+    [used] = seen.of(tool.ToolFinished)
     assert (used.ok, type(error).__name__ in used.result) == (False, True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 from staging import Cast, Drawer, Playing, Stage, bounded, name, saying
@@ -11,10 +11,11 @@ from staging import Cast, Drawer, Playing, Stage, bounded, name, saying
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.openai_chat import OpenAIChat
 from quarterdeck.events import run as ev
+from quarterdeck.events import tool
 from quarterdeck.kernel.errors import Conflict, NotFound
 from quarterdeck.kernel.ids import RunId
 from quarterdeck.kernel.parts import ToolCall
-from quarterdeck.ports import Burst, Ended, ModelEvent, ModelRequest
+from quarterdeck.ports import Burst, Deed, Done, Ended, ModelEvent, ModelRequest
 from quarterdeck.testing.scripted import Failure, ScriptedModel, Turn
 from quarterdeck.testing.upstream import UNFINISHED, Answer, Upstream
 
@@ -63,23 +64,23 @@ async def test_a_stop_while_a_tool_works_breaks_it_off(stage: Stage) -> None:
     class Slow(Drawer):
         broken_off = False
 
-        async def use(self, call: ToolCall) -> str:
-            self.used.append(call)
+        async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
+            self.used.append(deed.call)
             try:
                 await asyncio.Event().wait()
             finally:
                 self.broken_off = True
-            return ""
+            return Done("")
 
     drawer = Slow()
-    calls = [ToolCall("c1", "read_note", "{}"), ToolCall("c2", "read_note", "{}")]
+    calls = [ToolCall(f"c{n}", "write_note", '{"name": "a", "text": "b"}') for n in (1, 2)]
     await stage.staffed(ScriptedModel([Turn(content=("Look:",), calls=calls)]), drawer)
     task = await stage.ask(loop="native")
-    await stage.until(task, lambda seen: bool(seen.of(ev.ToolStarted)))
+    await stage.until(task, lambda seen: bool(seen.of(tool.ToolStarted)))
     await stage.stop(task)
     seen = await stage.ended(task)
     assert (seen.end.outcome, seen.end.answer) == ("stopped", "Look:")
-    assert (drawer.broken_off, len(drawer.used), seen.of(ev.ToolFinished)) == (True, 1, [])
+    assert (drawer.broken_off, len(drawer.used), seen.of(tool.ToolFinished)) == (True, 1, [])
 
 
 async def test_a_stop_that_comes_at_the_same_time_as_the_request(stage: Stage) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from quarterdeck.actions.desk import Desk
-from quarterdeck.actions.memory import Find, Line, while_there
+from quarterdeck.actions.memory import Find, Line, origins, while_there
 from quarterdeck.events.after import AfterRequested
 from quarterdeck.events.base import Event
 from quarterdeck.events.memory import LessonAccepted, LessonForgotten, LessonRejected
@@ -13,6 +13,7 @@ from quarterdeck.kernel.errors import Closed, Moved
 from quarterdeck.kernel.ids import after_stream, experience_stream
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.entries import Entry
+from quarterdeck.log.erasing import Erasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,11 @@ async def reject_lesson(desk: Desk, scope: Scope, ident: str, find: Find) -> Non
 
 async def forget_lesson(desk: Desk, scope: Scope, ident: str, find: Find) -> None:
     stream = experience_stream(scope.tenant)
-    await while_there(desk, scope, stream, ident, find, lambda _: LessonForgotten(ident), erase=True)
+
+    async def holders() -> list[Erasure]:
+        return await origins(desk.log, stream, ident)
+
+    await while_there(desk, scope, stream, ident, find, lambda _: LessonForgotten(ident), holders)
 
 
 async def ask_reflection(desk: Desk, scope: Scope, run: EndedRun) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -23,8 +23,9 @@ from quarterdeck.events.memory import (
     MemoryStored,
     MemoryType,
 )
+from quarterdeck.events.run import MemoryRecalled, MemoryUsed
 from quarterdeck.kernel.errors import Conflict, Invalid, Moved, NotFound
-from quarterdeck.kernel.ids import StreamName, after_stream, checked_name, memory_stream
+from quarterdeck.kernel.ids import RunId, StreamName, after_stream, checked_name, memory_stream, run_stream
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.erasing import Erasure
@@ -33,6 +34,7 @@ from quarterdeck.ports import Once, Row
 
 TRIES = 200
 FORGOTTEN = "forgotten"
+_TOLD = frozenset({MemoryRecalled.KIND, MemoryUsed.KIND})
 _TEXTS = frozenset({MemoryStored.KIND, MemoryEdited.KIND, LessonProposed.KIND})
 # What holds a copy of the text in the look back at a run that it came out of.
 _COPIES = {"memory": MemoryPolicyDecided.KIND, "experience": ReflectionCompleted.KIND}
@@ -40,6 +42,8 @@ _COPIES = {"memory": MemoryPolicyDecided.KIND, "experience": ReflectionCompleted
 Line: TypeAlias = Mapping[str, Any]
 # How a thing stands, by its id, within the tenant that asks; None where there is none.
 Find: TypeAlias = Callable[[str], Awaitable[Line | None]]
+# The runs that were told a memory.
+Told: TypeAlias = Callable[[str], Awaitable[Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +108,16 @@ async def accept_memory(desk: Desk, scope: Scope, ident: str, find: Find) -> Non
     await while_there(desk, scope, memory_stream(scope.tenant), ident, find, accepted)
 
 
-async def forget_memory(desk: Desk, scope: Scope, ident: str, find: Find) -> None:
+async def forget_memory(desk: Desk, scope: Scope, ident: str, find: Find, told: Told) -> None:
     """Its text goes from the log, the tables and the index; that there was something is all that stays."""
     stream = memory_stream(scope.tenant)
-    await while_there(desk, scope, stream, ident, find, lambda _: MemoryForgotten(ident), erase=True)
+
+    async def holders() -> list[Erasure]:
+        runs = [run_stream(scope.tenant, RunId(run)) for run in await told(ident)]
+        found = [await _in_run(desk.log, run, ident) for run in runs]
+        return [*await origins(desk.log, stream, ident), *filter(None, found)]
+
+    await while_there(desk, scope, stream, ident, find, lambda _: MemoryForgotten(ident), holders)
 
 
 async def while_there(
@@ -117,8 +127,7 @@ async def while_there(
     ident: str,
     find: Find,
     change: Callable[[Line], Event | None],
-    *,
-    erase: bool = False,
+    holders: Callable[[], Awaitable[list[Erasure]]] | None = None,
 ) -> None:
     """Append what follows from how a thing stands, unless it stood otherwise in the meantime: then look again."""
     for _ in range(TRIES):
@@ -129,7 +138,7 @@ async def while_there(
         event = change(line)
         if event is None:
             return
-        erasing = await _holders(desk.log, stream, ident) if erase else []
+        erasing = [] if holders is None else await holders()
         try:
             await desk.log.append(Entry(stream, (event,), actor=scope.actor, head=state.head), erasing=erasing)
         except Moved:
@@ -138,8 +147,8 @@ async def while_there(
     raise Conflict(f"{stream} changes too quickly; try again.", code="busy")
 
 
-async def _holders(log: Log, stream: StreamName, ident: str) -> list[Erasure]:
-    """Every row that holds the text of this thing, in its own stream and where it came from."""
+async def origins(log: Log, stream: StreamName, ident: str) -> list[Erasure]:
+    """Every row that holds the text of this thing in its own stream, and where it came from."""
     name = ident.encode()
     rows = [row async for row in _rows(log, stream) if row.kind in _TEXTS and name in row.data]
     found = [Erasure(stream, tuple(row.first for row in rows), FORGOTTEN)]
@@ -150,8 +159,16 @@ async def _holders(log: Log, stream: StreamName, ident: str) -> list[Erasure]:
     return found
 
 
+async def _in_run(log: Log, run: StreamName, ident: str) -> Erasure | None:
+    """What a run was told of it. The other memories that were told with it are erased there as well."""
+    name = ident.encode()
+    places = tuple([row.first async for row in _rows(log, run) if row.kind in _TOLD and name in row.data])
+    return Erasure(run, places, FORGOTTEN) if places else None
+
+
 async def _rows(log: Log, stream: StreamName) -> AsyncIterator[Row]:
-    after = 0
+    state = await log.look(stream)
+    after = 0 if state is None else state.floor
     while rows := await log.read(stream, after):
         for row in rows:
             yield row

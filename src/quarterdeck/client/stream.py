@@ -37,7 +37,7 @@ class Over(Exception):
 
 
 class Draining(Exception):
-    """The server is about to go, and says when to come back."""
+    """The server is about to go, or the run rests until a person has done something: it says when to come back."""
 
     def __init__(self, retry_s: float) -> None:
         super().__init__("draining")
@@ -78,9 +78,9 @@ class Reading:
 
     def _beside(self, frame: Frame) -> None:
         """Frames without a place: heartbeats, and that the stream ends here."""
-        if frame.event == "end":
-            raise Over
         data = _object(frame.data)
+        if frame.event == "end":
+            raise Draining(0.0) if data.get("waiting") is True else Over
         if frame.event == "draining":
             retry_ms = data.get("retry_ms")
             raise Draining(retry_ms / 1000 if isinstance(retry_ms, int | float) and 0 <= retry_ms < 1e7 else 1.0)

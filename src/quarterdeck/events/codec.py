@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import after, memory, run, talk
+from quarterdeck.events import after, memory, run, steering, talk, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -25,17 +25,35 @@ VOCABULARY: tuple[type[Event], ...] = (
     run.AttemptFinished,
     run.AttemptBroke,
     run.AttemptSuperseded,
-    run.ToolStarted,
-    run.ToolFinished,
+    run.MemoryRecalled,
+    run.MemoryUsed,
+    run.SkillActivated,
+    run.ActionLoopSkipped,
+    run.RunWaiting,
     run.StopRequested,
     run.DeadlinePassed,
     run.RunFinished,
+    tool.ToolWeighed,
+    tool.ToolStarted,
+    tool.ToolSaid,
+    tool.ToolFinished,
+    tool.ApprovalRequested,
+    tool.ApprovalDecided,
+    tool.PasswordRequested,
+    tool.PasswordGiven,
+    tool.ApprovalConsumed,
+    tool.RuleMade,
+    tool.RuleRevoked,
+    steering.InterventionAccepted,
+    steering.InterventionEdited,
+    steering.InterventionRetracted,
+    steering.InterventionApplied,
+    steering.InterventionExpired,
     talk.ConversationOpened,
     talk.MessageAdded,
     memory.MemoryStored,
     memory.MemoryEdited,
     memory.MemoryAccepted,
-    memory.MemoryUsed,
     memory.MemoryForgotten,
     memory.LessonProposed,
     memory.LessonAccepted,

@@ -48,15 +48,6 @@ class MemoryAccepted(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class MemoryUsed(Event):
-    """These were put before a model in a run."""
-
-    KIND: ClassVar[str] = "memory.used"
-    ids: tuple[str, ...]
-    run: str
-
-
-@dataclass(frozen=True, slots=True)
 class MemoryForgotten(Event):
     """That it was forgotten is all that is left: what held its text was erased with this event."""
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from quarterdeck.events.base import Event
-from quarterdeck.kernel.parts import Reasoning, ToolCall, Usage
+from quarterdeck.kernel.parts import Reasoning, Remembered, ToolCall, Usage
 
 Loop = Literal["roles", "native"]
 Role = Literal["recall", "action", "thinker", "memory_policy", "critic"]
 Stage = Literal["queued", "recalling", "planning", "running_tool", "answering"]
 Outcome = Literal["completed", "stopped", "failed", "quarantined"]
+WaitStatus = Literal["waiting_for_approval", "waiting_for_password", "waiting_for_answer"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +130,46 @@ class AttemptSuperseded(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ToolStarted(Event):
-    KIND: ClassVar[str] = "run.tool_started"
-    call: ToolCall
+class MemoryRecalled(Event):
+    """What was found in memory that may matter to this message."""
+
+    KIND: ClassVar[str] = "run.memory_recalled"
+    memories: tuple[Remembered, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class ToolFinished(Event):
-    KIND: ClassVar[str] = "run.tool_finished"
-    call_id: str
+class MemoryUsed(Event):
+    """What of it the answer is given."""
+
+    KIND: ClassVar[str] = "run.memory_used"
+    memories: tuple[Remembered, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SkillActivated(Event):
+    """A skill fits this message: its summary is put before the one who plans."""
+
+    KIND: ClassVar[str] = "run.skill_activated"
     name: str
-    ok: bool
-    result: str
+    description: str
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActionLoopSkipped(Event):
+    """Nothing has to be done before the answer."""
+
+    KIND: ClassVar[str] = "run.action_loop_skipped"
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunWaiting(Event):
+    """Nothing can go on before a person has done something. `left_s` is what remains of the deadline meanwhile."""
+
+    KIND: ClassVar[str] = "run.waiting"
+    status: WaitStatus
+    left_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ Problem                     .code .detail .extra     -> application/problem+json
     Fenced         a newer epoch owns this stream
     Closed         the stream has had its last event
     Moved          the stream has gone on since it was looked at
+    Gone           it was there, and its time is over
   LimitReached     too much, or too fast
   Unavailable      a door is shut for now
     StorageFull    the disk takes no more; reading goes on
@@ -66,6 +67,10 @@ class Moved(Conflict):
     code = "moved"
 
 
+class Gone(Conflict):
+    code = "gone"
+
+
 class LimitReached(Problem):
     code = "limit_reached"
 
@@ -91,4 +96,8 @@ class ModelFailed(Exception):
 
 
 class ToolFailed(Exception):
-    """A tool that could not do what it was asked. The model is told."""
+    """A tool that could not do what it was asked. The model is told. A `malformed` call made no sense at all."""
+
+    def __init__(self, detail: str, *, malformed: bool = False) -> None:
+        super().__init__(detail)
+        self.malformed = malformed

@@ -50,6 +50,18 @@ def after_stream(tenant: TenantId, key: str) -> StreamName:
     return StreamName(tenant, "after", key)
 
 
+def approval_stream(tenant: TenantId, approval: str) -> StreamName:
+    return StreamName(tenant, "approval", approval)
+
+
+def intervention_stream(tenant: TenantId, intervention: str) -> StreamName:
+    return StreamName(tenant, "intervention", intervention)
+
+
+def rules_stream(tenant: TenantId) -> StreamName:
+    return StreamName(tenant, "rules", "main")
+
+
 def checked_name(text: str, what: str) -> str:
     """A name a client chose: short, printable, and safe to stand in a path, a log line and a frame."""
     if not _NAME.fullmatch(text):

@@ -15,11 +15,14 @@ Risk = Literal["none", "low", "medium", "high", "forbidden"]
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A model asks for a tool. `arguments` is the JSON text exactly as the model wrote it."""
+    """A model asks for a tool. `arguments` is the JSON text exactly as the model wrote it; `reason` and `risk` are what
+    it says of it."""
 
     id: str
     name: str
     arguments: str
+    reason: str = ""
+    risk: Risk = "none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,14 @@ class Message:
     content: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One thing of memory, as a model is told it."""
+
+    id: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,10 +30,12 @@ class MemoryTables:
                 blank = dict.fromkeys(change.table.columns)
                 lines[tuple(change.line[column] for column in change.table.key)] = {**blank, **change.line}
                 continue
-            key = tuple(change.key[column] for column in change.table.key)
             if isinstance(change, Drop):
-                lines.pop(key, None)
-            elif (line := lines.get(key)) is not None:
+                for gone in [key for key, line in lines.items() if change.key.items() <= line.items()]:
+                    del lines[gone]
+                continue
+            key = tuple(change.key[column] for column in change.table.key)
+            if (line := lines.get(key)) is not None:
                 added = isinstance(change, Add)
                 line.update({n: line[n] + v if added else v for n, v in change.values.items()})
 

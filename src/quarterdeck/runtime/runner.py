@@ -7,12 +7,29 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from quarterdeck.engine.run import CallModel, Context, Finish, Rest, Retry, RunState, RunTools, decide, evolve
-from quarterdeck.engine.run.decide import suspect
+from quarterdeck.engine.run import (
+    Ask,
+    AskPassword,
+    CallModel,
+    Context,
+    Finish,
+    Intent,
+    Record,
+    Rest,
+    Retry,
+    RunState,
+    RunTools,
+    Wait,
+    Weigh,
+    decide,
+    evolve,
+)
+from quarterdeck.engine.run.decide import loose_ends, suspect
+from quarterdeck.engine.run.open_call import OpenCall
 from quarterdeck.engine.run.stats import measured as stats_of
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import (
@@ -24,24 +41,31 @@ from quarterdeck.events.run import (
     RunClaimed,
     RunFinished,
     RunReleased,
+    RunRequested,
+    RunWaiting,
     StageChanged,
-    ToolFinished,
-    ToolStarted,
+    WaitStatus,
 )
 from quarterdeck.events.talk import MessageAdded
-from quarterdeck.kernel.errors import Moved, Problem, ToolFailed
-from quarterdeck.kernel.ids import ConversationId, StreamName, conversation_stream
-from quarterdeck.kernel.parts import ToolCall
+from quarterdeck.events.tool import ApprovalDecided, PasswordRequested, ToolStarted
+from quarterdeck.kernel.errors import Moved
+from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, conversation_stream
 from quarterdeck.log.entries import Claim, Entry
 from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.log.spout import Spout
-from quarterdeck.ports import Clock, Toolbox
-from quarterdeck.runtime.call import Caller, Measured, was_cancelled
+from quarterdeck.ports import Clock, Deed, Ids, Knowledge, Lockbox, Site, Toolbox
+from quarterdeck.runtime.asking import asked_for
+from quarterdeck.runtime.call import Caller, Measured
 from quarterdeck.runtime.history import history
 from quarterdeck.runtime.roles import Models
+from quarterdeck.runtime.succession import successor, without
+from quarterdeck.runtime.tools import Tools
+from quarterdeck.runtime.twins import twins
 from quarterdeck.runtime.ward import Ward
 
+T = TypeVar("T")
+APPROVAL_S = 24 * 3600.0
 SORRY = "Something went wrong in the server itself; its log says what."
 
 
@@ -52,8 +76,13 @@ class Crew:
     log: Log
     models: Models
     toolbox: Toolbox
+    knowledge: Knowledge
+    lockbox: Lockbox
     clock: Clock
+    ids: Ids
     worker: str
+    workspace: Callable[[str | None], str]
+    approval_s: float = APPROVAL_S
 
 
 class Runner:
@@ -70,12 +99,18 @@ class Runner:
         self._pausing: asyncio.Future[None] | None = None
         self._overdue = False
         self._over = False
+        self._due_at: float | None = None
+        self._tools: Tools | None = None
+        self.wake_at: float | None = None  # when a run that rests is to be looked at again by itself
 
     async def drive(self) -> None:
         """Take the run from wherever its log stands to its end, or to where it must wait for somebody."""
         state = await self._fold.catch_up()
+        if state.requested is None or state.outcome is not None:
+            return
         context = await self._context(state)
-        if isinstance(decide(state, context), Rest):
+        if isinstance(decide(state, context), Wait) and not self._expired(state):
+            self._sleep_till(state)
             return
         self._take(state)
         deadline = self._watch_deadline(state, await self._requested_at())
@@ -127,14 +162,23 @@ class Runner:
 
     # Deeds
 
-    async def _carry_out(
-        self, intent: CallModel | RunTools | Retry | Finish, state: RunState, context: Context
-    ) -> None:
+    async def _carry_out(self, intent: Intent, state: RunState, context: Context) -> None:
         match intent:
             case CallModel():
                 await self._call(intent, state, context)
+            case Weigh(calls):
+                await self._append(*[await self._at_hand(state).weigh(call) for call in calls])
+            case Ask(calls):
+                await self._ask(calls, state)
+            case AskPassword(calls):
+                wanted = (PasswordRequested(c.approval or "", c.call.id, _shown(c)) for c in calls)
+                await self._record(tuple(wanted), state)
             case RunTools(calls):
                 await self._run_tools(calls, state)
+            case Record(events):
+                await self._record(events, state)
+            case Wait(status):
+                await self._rest(status, state)
             case Retry(attempt, since, reason, delay_s):
                 await self._append(AttemptSuperseded(attempt, since, reason, round(delay_s, 3)))
                 await self._pause(delay_s)
@@ -145,7 +189,7 @@ class Runner:
         model = await self._caller.model_name(call)
         stage = () if state.stage == call.stage else (StageChanged(call.stage),)
         started = AttemptStarted(call.attempt, call.role, model)
-        begin = await self._append(*stage, started)
+        begin = await self._append(*call.before, *stage, started)
         assert state.requested is not None
         self._measured = Measured()
         native = state.requested.loop == "native"
@@ -166,8 +210,8 @@ class Runner:
         said = ContentStreamed(started.attempt, tuple(self._measured.said))
         return evolve(evolve(evolve(state, started), said), ended)
 
-    async def _unless_interrupted(self, deed: Coroutine[Any, Any, Event]) -> Event | None:
-        """The event a deed came to, or None if it was broken off. Text that came before is in the log all the same."""
+    async def _unless_interrupted(self, deed: Coroutine[Any, Any, T]) -> T | None:
+        """What a deed came to, or None if it was broken off. Text that came before is in the log all the same."""
         if self._interrupted:
             deed.close()
             return None
@@ -182,29 +226,44 @@ class Runner:
         finally:
             self._doing = None
 
-    async def _run_tools(self, calls: Sequence[ToolCall], state: RunState) -> None:
-        stage = () if state.stage == "running_tool" else (StageChanged("running_tool"),)
-        await self._append(*stage, *(ToolStarted(call) for call in calls))
-        for call in calls:
-            ended = await self._unless_interrupted(self._use(call))
-            if ended is None:
-                return
-            await self._append(ended)
+    async def _ask(self, calls: Sequence[OpenCall], state: RunState) -> None:
+        expires_at = self._crew.clock.now() + self._crew.approval_s
+        mint = self._crew.ids.mint
+        await self._record(tuple(asked_for(self._name.key, c, mint(), expires_at) for c in calls), state)
 
-    async def _use(self, call: ToolCall) -> Event:
-        try:
-            return ToolFinished(call.id, call.name, ok=True, result=await self._crew.toolbox.use(call))
-        except ToolFailed as why:
-            return ToolFinished(call.id, call.name, ok=False, result=str(why))
-        except Problem:
-            raise
-        except (
-            Exception,
-            asyncio.CancelledError,
-        ) as error:  # whatever a tool's code does, the model gets to hear of it
-            if isinstance(error, asyncio.CancelledError) and was_cancelled():
-                raise
-            return ToolFinished(call.id, call.name, ok=False, result=f"{type(error).__name__}: {error}")
+    async def _run_tools(self, calls: Sequence[OpenCall], state: RunState) -> None:
+        tools = self._at_hand(state)
+        ready = [(c, await tools.ready(c)) for c in calls]
+        if found := [event for _, way in ready if isinstance(way, tuple) for event in way]:
+            await self._record(tuple(found), state)
+            return
+        stage = () if state.stage == "running_tool" else (StageChanged("running_tool"),)
+        begun = tuple(ToolStarted(c.call, c.approval) for c in calls)
+        if not await self._record((*stage, *begun), state):
+            return
+        deeds = [self._carried_out(tools, c, way) for c, way in ready if not isinstance(way, tuple)]
+        await self._unless_interrupted(_together(deeds))
+
+    async def _carried_out(self, tools: Tools, c: OpenCall, deed: Deed) -> None:
+        await self._append(await tools.carry_out(c, deed, self._append))
+
+    async def _rest(self, status: WaitStatus, state: RunState) -> None:
+        """Let go until somebody has done something; where they just have, or did not in time, look again."""
+        if expired := self._expired(state):
+            await self._record(expired, state)
+            return
+        left = None if self._due_at is None else max(0.0, self._due_at - self._crew.clock.now())
+        with contextlib.suppress(Moved):
+            await self._append(RunWaiting(status, left), head=self._fold.seq)
+            self._over = True
+            self._sleep_till(state)
+
+    async def _record(self, events: tuple[Event, ...], state: RunState) -> bool:
+        """Append, unless a person was quicker with what it is about."""
+        with contextlib.suppress(Moved):
+            await self._append(*events, also=twins(self._name, state, events, self._actor))
+            return True
+        return False
 
     async def _pause(self, seconds: float) -> None:
         if not seconds or self._interrupted:
@@ -222,10 +281,13 @@ class Runner:
         ended = RunFinished(finish.outcome, finish.answer, finish.code, finish.detail, stats, state.usage)
         status = "failed" if finish.outcome == "quarantined" else finish.outcome
         said = MessageAdded("assistant", finish.answer, self._name.key, status)
+        heeded, next_said, next_run = successor(finish, state, self._name, self._crew.ids, self._actor)
+        events = (*before, *heeded, *loose_ends(without(state, heeded), "the run has ended"), ended)
         stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
-        also = Entry(stream, (said,), actor=self._actor, cause=self._name.key)
+        talk = Entry(stream, (said, *next_said), actor=self._actor, cause=self._name.key)
+        also = (talk, *twins(self._name, state, events, self._actor), *next_run)
         with contextlib.suppress(Moved):
-            await self._append(*before, ended, also=also, head=head, behind=behind)
+            await self._append(*events, also=also, head=head, behind=behind)
             self._over = True
 
     # The log
@@ -238,8 +300,18 @@ class Runner:
             state = await self._fold.catch_up()
         return state
 
+    def _expired(self, state: RunState) -> tuple[Event, ...]:
+        """What people were asked and have not answered in time."""
+        now = self._crew.clock.now()
+        late = (c for c in state.calls if c.approval and c.decision is None and (c.expires_at or now + 1) <= now)
+        return tuple(ApprovalDecided(c.approval or "", c.call.id, "expired", "system") for c in late)
+
+    def _sleep_till(self, state: RunState) -> None:
+        open_till = [c.expires_at for c in state.calls if c.approval and c.decision is None and c.expires_at]
+        self.wake_at = min(open_till, default=None)
+
     async def _append(
-        self, *events: Event, also: Entry | None = None, head: int | None = None, behind: Spout | None = None
+        self, *events: Event, also: Sequence[Entry] = (), head: int | None = None, behind: Spout | None = None
     ) -> int:
         """Append to the run under this runner's claim and return the last place; the first append makes the claim."""
         claim, self._claim = self._claim, None
@@ -247,7 +319,7 @@ class Runner:
             events = (self._claimed(), *events)
         entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, claim=claim, head=head, behind=behind)
         try:
-            appended = await self._crew.log.append(entry, *([also] if also else []))
+            appended = await self._crew.log.append(entry, *also)
         except Moved:
             self._claim = claim
             raise
@@ -260,11 +332,30 @@ class Runner:
         return self._crew.log.spout(self._name, fence=self._epoch, actor=self._actor)
 
     async def _context(self, state: RunState) -> Context:
-        if state.requested is None or state.outcome is not None:
-            return Context()
-        stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
-        told = await history(self._crew.log, stream, self._name.key)
-        return Context(told, self._crew.toolbox.specs(), await self._caller.is_slight())
+        assert state.requested is not None
+        asked, crew = state.requested, self._crew
+        conversation = ConversationId(asked.conversation)
+        told = await history(crew.log, conversation_stream(self._name.tenant, conversation), self._name.key)
+        site = self._site(asked)
+        return Context(
+            told,
+            await crew.toolbox.specs(site),
+            await self._caller.is_slight(),
+            await crew.knowledge.memories(site, asked.message),
+            await crew.knowledge.lessons(site, asked.message),
+            await crew.knowledge.skill(site, asked.message),
+        )
+
+    def _site(self, asked: RunRequested) -> Site:
+        where = self._crew.workspace(asked.workspace)
+        return Site(self._name.tenant, RunId(self._name.key), ConversationId(asked.conversation), where)
+
+    def _at_hand(self, state: RunState) -> Tools:
+        assert state.requested is not None
+        if self._tools is None:
+            crew = self._crew
+            self._tools = Tools(crew.toolbox, crew.lockbox, crew.log, crew.clock, self._site(state.requested))
+        return self._tools
 
     async def _requested_at(self) -> float:
         rows = await self._crew.log.read(self._name, 0, 1)
@@ -273,12 +364,30 @@ class Runner:
     # Deadlines
 
     def _watch_deadline(self, state: RunState, requested_at: float) -> asyncio.TimerHandle | None:
+        """The time that people take to decide does not count."""
         assert state.requested is not None
         if state.requested.deadline_s is None:
             return None
-        left = requested_at + state.requested.deadline_s - self._crew.clock.now()
-        return asyncio.get_running_loop().call_later(max(0.0, left), self._deadline)
+        now = self._crew.clock.now()
+        from_start = requested_at + state.requested.deadline_s
+        self._due_at = from_start if state.left_s is None else now + state.left_s
+        return asyncio.get_running_loop().call_later(max(0.0, self._due_at - now), self._deadline)
 
     def _deadline(self) -> None:
         self._overdue = True
         self.interrupt()
+
+
+async def _together(deeds: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Side by side; where one breaks, the others are ended before that is told."""
+    tasks = [asyncio.ensure_future(deed) for deed in deeds]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+
+
+def _shown(c: OpenCall) -> str:
+    return c.weighed.shown if c.weighed is not None else c.call.name

@@ -8,10 +8,13 @@ import logging
 from collections import deque
 
 from quarterdeck.events.run import RunRequested, StopRequested
+from quarterdeck.events.steering import InterventionAccepted
+from quarterdeck.events.tool import ApprovalDecided, PasswordGiven
 from quarterdeck.kernel.errors import Closed, Fenced, Problem
 from quarterdeck.kernel.ids import RunId, StreamName, TenantId, run_stream
 from quarterdeck.log.doorbell import News
-from quarterdeck.ports import Query
+from quarterdeck.log.rows import event_of
+from quarterdeck.ports import Query, Row
 from quarterdeck.runtime.runner import Crew, Runner
 from quarterdeck.runtime.ward import Ward
 from quarterdeck.views.tables import RUNS
@@ -19,6 +22,8 @@ from quarterdeck.views.tables import RUNS
 BEAT_S = 10.0
 AGAIN_S = 2.0
 AT_ONCE = 2000
+LONGEST_SLEEP_S = 24 * 3600.0
+WAKING = frozenset({ApprovalDecided.KIND, PasswordGiven.KIND, InterventionAccepted.KIND})
 
 logger = logging.getLogger("quarterdeck.runtime")
 
@@ -33,6 +38,7 @@ class Supervisor:
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
         self._hurried = asyncio.Event()
+        self._woken: set[StreamName] = set()
         self._ward = Ward()
         self._pulse: asyncio.Task[None] | None = None
 
@@ -61,10 +67,21 @@ class Supervisor:
 
     def _heard(self, news: News) -> None:
         for name, row in news:
+            if name.kind != "run":
+                continue
             if row.kind == RunRequested.KIND:
                 self._start(name)
-            elif row.kind == StopRequested.KIND:
+            elif row.kind == StopRequested.KIND or (row.kind == InterventionAccepted.KIND and _at_once(row)):
                 self._nudge(name)
+            elif row.kind in WAKING:
+                self._wake(name)
+
+    def _wake(self, name: StreamName) -> None:
+        """A run that rests goes on. One that is about to rest looks once more when it has."""
+        if name in self._running:
+            self._woken.add(name)
+        else:
+            self._start(name)
 
     def _nudge(self, name: StreamName) -> None:
         """One that still waits for its turn is told at once as well, even where that makes one too many."""
@@ -103,15 +120,20 @@ class Supervisor:
         finally:
             self._running.pop(name, None)
             self._next()
-        if again:
-            self._later(name)
+        if name in self._woken:
+            self._woken.discard(name)
+            self._start(name)
+        elif again:
+            self._later(name, self._again_s)
+        elif runner.wake_at is not None:
+            self._later(name, min(max(0.0, runner.wake_at - self._crew.clock.now()), LONGEST_SLEEP_S))
 
-    def _later(self, name: StreamName) -> None:
+    def _later(self, name: StreamName, seconds: float) -> None:
         def due() -> None:
             self._timers.discard(handle)
             self._start(name)
 
-        handle = asyncio.get_running_loop().call_later(self._again_s, due)
+        handle = asyncio.get_running_loop().call_later(seconds, due)
         self._timers.add(handle)
 
     def _next(self) -> None:
@@ -164,3 +186,8 @@ class Supervisor:
         self._leave()
         await self.drain(grace_s)
         self._crew.log.retire(self.worker)
+
+
+def _at_once(row: Row) -> bool:
+    event = event_of(row)
+    return isinstance(event, InterventionAccepted) and event.mode == "interrupt"

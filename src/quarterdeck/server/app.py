@@ -10,7 +10,7 @@ from starlette.types import Receive, Scope, Send
 
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
-from quarterdeck.server.routes import chat, conversations, experience, health, memory, tasks
+from quarterdeck.server.routes import approvals, chat, conversations, experience, health, memory, steering, tasks
 from quarterdeck.server.sse import LATER, EventStream
 from quarterdeck.server.station import House, put_station
 
@@ -47,7 +47,7 @@ def create_app(house: House, version: str) -> FastAPI:
         responses=problems.DOCUMENTED,
     )
     problems.install(app)
-    for routes in (health, chat, tasks, conversations, memory, experience):
+    for routes in (health, chat, tasks, steering, approvals, conversations, memory, experience):
         app.include_router(routes.router)
     app.add_middleware(Gate, enter=enter)
     return app

@@ -41,6 +41,12 @@ def json_body(kind: type[T], *, optional: bool = False) -> Callable[[Request], A
     return read
 
 
+def described(kind: type[pydantic.BaseModel], *, required: bool = True) -> dict[str, Any]:
+    """How the interface's description tells of such a body."""
+    content = {"application/json": {"schema": kind.model_json_schema()}}
+    return {"requestBody": {"required": required, "content": content}}
+
+
 async def read_bytes(request: Request, limit: int = LIMIT, *, optional: bool = False) -> bytes:
     if request.headers.get("content-encoding", "identity") != "identity":
         raise Invalid("Send the body as it is, without a Content-Encoding.", code="encoded_body")

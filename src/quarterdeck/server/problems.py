@@ -15,6 +15,7 @@ from starlette.responses import Response
 
 from quarterdeck.kernel.errors import (
     Conflict,
+    Gone,
     Invalid,
     LimitReached,
     ModelFailed,
@@ -33,6 +34,7 @@ STATUS: dict[type[Problem], int] = {
     Invalid: 422,
     NotAllowed: 403,
     NotFound: 404,
+    Gone: 410,
     Conflict: 409,
     LimitReached: 429,
     StorageFull: 507,

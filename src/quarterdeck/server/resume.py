@@ -8,14 +8,13 @@ import orjson
 from starlette.responses import Response
 
 from quarterdeck.events.base import Event
-from quarterdeck.events.run import RunFinished
 from quarterdeck.kernel.cursor import parse_place, print_place
 from quarterdeck.kernel.errors import NotFound
 from quarterdeck.kernel.ids import RunId, StreamName, run_stream
 from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.ports import StreamState
-from quarterdeck.server.sse import EventStream
+from quarterdeck.server.sse import ENDS, EventStream
 from quarterdeck.server.station import Station
 from quarterdeck.views.run_snapshot import RunSnapshot, evolve, restored
 from quarterdeck.views.run_wire import RunDoor
@@ -34,7 +33,7 @@ async def attached(here: Station, line: dict[str, Any], place: str | None, begin
     if state.closed and seq >= state.head and not opening:
         return Response(status_code=204)
     cursor = log.follow(name, seq)
-    return EventStream(cursor, door, here.streams, last=RunFinished.KIND, opening=opening)
+    return EventStream(cursor, door, here.streams, last=ENDS, opening=opening)
 
 
 async def _beginning(log: Log, state: StreamState, door: RunDoor, place: str | None, begin: Begin) -> tuple[int, bytes]:

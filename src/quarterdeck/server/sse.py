@@ -14,6 +14,7 @@ from typing import Protocol
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
+from quarterdeck.events.run import RunFinished, RunWaiting
 from quarterdeck.log.cursor import Cursor, Gap
 from quarterdeck.ports import Row
 
@@ -29,6 +30,9 @@ HEADERS = [
 ]
 RETRY = b"retry: 1000\n\n"
 END = b"event: end\ndata: {}\n\n"
+RESTS = b'event: end\ndata: {"waiting": true}\n\n'
+ENDS = frozenset({RunFinished.KIND})
+TO_REST = ENDS | {RunWaiting.KIND}
 DRAINING = b'event: draining\ndata: {"code": 4503, "retry_ms": 1000}\n\n'
 
 
@@ -71,13 +75,15 @@ LATER = "quarterdeck.later"
 
 
 class EventStream(Response):
-    """A response that ends with the event of kind `last`.
+    """A response that ends with an event of one of the kinds in `last`: the end of the run, or also where it rests.
 
     It is carried out by whoever put a list under `LATER` in the scope, when all that led to it has returned: an open
     stream then holds no routing, no validation and no exception handling in memory, and passes none of it per frame.
     """
 
-    def __init__(self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: str, opening: bytes = b"") -> None:
+    def __init__(
+        self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: frozenset[str], opening: bytes = b""
+    ) -> None:
         self._cursor, self._door, self._open, self._last, self._opening = cursor, door, streams, last, opening
         self._lead = RETRY
         self._old_at = asyncio.get_running_loop().time() + AGE_S * random.uniform(0.9, 1.1)  # noqa: S311 - no secret
@@ -113,12 +119,12 @@ class EventStream(Response):
             except Gap:  # trimmed under its eyes: it comes back, and is told the gap
                 return
             if rows:
-                ended = rows[-1].kind == self._last
+                ended = rows[-1].kind in self._last
                 body = self._door.frames(rows[0]) if len(rows) == 1 else await self._told(rows, send)
                 if len(body) > PIECE:
                     body = await self._sent_but_last(body, send)
                 if ended:
-                    body += END
+                    body += END if rows[-1].kind in ENDS else RESTS
             else:
                 body, ended = await self._silence(receive)
             await send({"type": "http.response.body", "body": self._led(body), "more_body": not ended})

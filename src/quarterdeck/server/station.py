@@ -12,6 +12,7 @@ from starlette.types import Scope as AsgiScope
 
 from quarterdeck.actions.desk import Desk
 from quarterdeck.kernel.scope import Scope
+from quarterdeck.ports import Lockbox
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.views.recall import Recall
 
@@ -32,6 +33,7 @@ class Station:
     desk: Desk
     scope: Scope
     streams: OpenStreams
+    lockbox: Lockbox
     deadline_s: float | None
     about: Callable[[], Awaitable[About]]
     model_ready: Callable[[], Awaitable[None]]

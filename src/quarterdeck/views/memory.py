@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from quarterdeck.engine.memory import sameness
-from quarterdeck.events import after
+from quarterdeck.events import after, run
 from quarterdeck.events import memory as ev
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Add, Change, Drop, Patch, Put, Table
@@ -59,6 +59,9 @@ AFTERS = Table(
     key=("tenant", "id"),
     lookups=(("open", "id"), ("tenant", "run", "id")),
 )
+# Which runs were told a memory, and so hold its text: what is forgotten is forgotten there too.
+TOLD = Table("memory_told", {"tenant": "text", "memory": "text", "run": "text"}, key=("tenant", "memory", "run"))
+TABLES = (MEMORIES, LESSONS, AFTERS, TOLD)
 
 
 class MemoryView:
@@ -75,10 +78,16 @@ class MemoryView:
                 return [Patch(MEMORIES, _key(fact, ident), {**changed, "edited_at": fact.at})]
             case ev.MemoryAccepted(ident):
                 return [Patch(MEMORIES, _key(fact, ident), {"state": "active"})]
-            case ev.MemoryUsed(ids):
-                return [change for ident in ids for change in _used(fact, ident)]
+            case run.MemoryRecalled(memories):
+                return [_told(fact, each.id) for each in memories]
+            case run.MemoryUsed(memories):
+                used = [change for each in memories for change in _used(fact, each.id)]
+                return [*used, *(_told(fact, each.id) for each in memories)]
             case ev.MemoryForgotten(ident):
-                return [Drop(MEMORIES, _key(fact, ident))]
+                return [
+                    Drop(MEMORIES, _key(fact, ident)),
+                    Drop(TOLD, {"tenant": fact.tenant, "memory": ident}),
+                ]
             case _:
                 return []
 
@@ -103,6 +112,10 @@ def _line(fact: Recorded, stored: ev.MemoryStored) -> dict[str, object]:
 def _used(fact: Recorded, ident: str) -> tuple[Change, Change]:
     key = _key(fact, ident)
     return Add(MEMORIES, key, {"use_count": 1}), Patch(MEMORIES, key, {"used_at": fact.at})
+
+
+def _told(fact: Recorded, ident: str) -> Change:
+    return Put(TOLD, {"tenant": fact.tenant, "memory": ident, "run": fact.stream.partition("/")[2]})
 
 
 class LessonView:
@@ -140,3 +153,6 @@ class AfterView:
 
 def _key(fact: Recorded, ident: str) -> dict[str, object]:
     return {"tenant": fact.tenant, "id": ident}
+
+
+VIEWS = (MemoryView(), LessonView(), AfterView())

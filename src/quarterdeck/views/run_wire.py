@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from quarterdeck.events import run as ev
+from quarterdeck.events import tool
 from quarterdeck.events.base import Erased, Event, Unknown
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Row
@@ -78,21 +79,43 @@ def _told(event: Event, row: Row, conversation: str) -> tuple[str, Payload]:
     match event:
         case ev.RunRequested():
             return "runtime_status", {"conversation_id": conversation, "stage": "queued"}
-        case ev.StageChanged(stage):
+        case ev.StageChanged(stage) | ev.RunWaiting(stage):
             return "runtime_status", {"conversation_id": conversation, "stage": stage}
         case ev.AttemptSuperseded(attempt, since, reason, retry_in):
             span = {"from": since + 1, "to": row.first - 1}
             return "attempt_superseded", {"attempt": attempt, **span, "reason": reason, "retry_in": retry_in}
-        case ev.ToolStarted(call):
-            return "tool_call_started", {"call_id": call.id, "tool": call.name, "args": _loaded(call.arguments)}
-        case ev.ToolFinished(call_id, name, ok, result):
-            return "tool_call_finished", {"call_id": call_id, "tool": name, "ok": ok, "result": result}
         case ev.RunFinished():
             return "done", {"conversation_id": conversation, **done_payload(event)}
         case Erased(kind) | Unknown(kind):
             return "event", {"kind": kind, "data": _loaded(row.data)}
         case _:
+            return _told_of_tools(event, row)
+
+
+def _told_of_tools(event: Event, row: Row) -> tuple[str, Payload]:
+    match event:
+        case tool.ToolStarted(call):
+            return "tool_call_started", {"call_id": call.id, "tool": call.name, "args": _loaded(call.arguments)}
+        case tool.ToolSaid(call_id, text):
+            return "tool_call_output", {"call_id": call_id, "delta": text}
+        case tool.ToolFinished():
+            told = {"call_id": event.call_id, "tool": event.name, "ok": event.ok, "result": event.result}
+            return "tool_call_finished", {**told, "exit_status": event.exit_status}
+        case tool.ApprovalRequested():
+            return "tool_approval_requested", _asked(event)
+        case tool.PasswordRequested(approval, call_id, shown):
+            asked = {"approval_id": approval, "call_id": call_id, "command": shown}
+            return "tool_password_requested", {"status": "waiting_for_password", **asked}
+        case _:
             return event.KIND.replace(".", "_").removeprefix("run_"), orjson.loads(row.data)
+
+
+def _asked(event: tool.ApprovalRequested) -> Payload:
+    status = "waiting_for_answer" if event.asked == "answer" else "waiting_for_approval"
+    asked = {"status": status, "approval_id": event.approval, "tool": event.tool, "args": _loaded(event.arguments)}
+    why = {"reason": event.reason, "risk_level": event.risk, "action_type": event.action, "why": event.why}
+    rest = {"call_id": event.call_id, "asked": event.asked, "shown": event.shown, "expires_at": event.expires_at}
+    return {**asked, **why, **rest, "always": event.rule is not None}
 
 
 def done_payload(event: ev.RunFinished) -> Payload:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views.memory import AFTERS, LESSONS, MEMORIES, AfterView, LessonView, MemoryView
+from quarterdeck.views import approvals, memory
 
 RUNS = Table(
     "run",
@@ -49,7 +49,7 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES, MEMORIES, LESSONS, AFTERS)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES, *memory.TABLES)
 
 
 class RunsView:
@@ -65,6 +65,8 @@ class RunsView:
                 return [Patch(RUNS, key, {"status": "running"})]
             case run.StageChanged(stage):
                 return [Patch(RUNS, key, {"stage": stage})]
+            case run.RunWaiting(status):
+                return [Patch(RUNS, key, {"status": status, "stage": None})]
             case run.AttemptStarted(_, _, model):
                 return [Patch(RUNS, key, {"model": model})]
             case run.RunFinished(outcome, answer, code, detail):
@@ -92,4 +94,4 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView(), MemoryView(), LessonView(), AfterView())
+VIEWS = (RunsView(), TalkView(), *approvals.VIEWS, *memory.VIEWS)

@@ -90,8 +90,8 @@ def add(table: Table, columns: Sequence[str]) -> str:
     return f"UPDATE view_{table.name} SET {changes} WHERE {_equal(table.key)}"
 
 
-def drop(table: Table) -> str:
-    return f"DELETE FROM view_{table.name} WHERE {_equal(table.key)}"
+def drop(table: Table, columns: Sequence[str]) -> str:
+    return f"DELETE FROM view_{table.name} WHERE {_equal(columns)}"
 
 
 def select(table: Table, where: Sequence[str]) -> str:

@@ -300,8 +300,8 @@ def _state(reader: apsw.Connection, found: Sequence[Any]) -> StreamState:
 def _statement(change: Change) -> tuple[str, list[Any]]:
     if isinstance(change, Put):
         return schema.put(change.table, list(change.line)), list(change.line.values())
-    key = [change.key[column] for column in change.table.key]
     if isinstance(change, Drop):
-        return schema.drop(change.table), key
+        return schema.drop(change.table, list(change.key)), list(change.key.values())
+    key = [change.key[column] for column in change.table.key]
     write = schema.add if isinstance(change, Add) else schema.patch
     return write(change.table, list(change.values)), [*change.values.values(), *key]

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from quarterdeck.kernel.parts import Risk
 
-# direct: run as it is, without a shell. sandbox: `sh -c` in bubblewrap. sudo: the privileged lane. none: refused.
+# direct: run as it is, without a shell. sandbox: in bubblewrap. sudo: the privileged lane. none: refused.
 Lane = Literal["direct", "sandbox", "sudo", "none"]
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`argv` is what the direct and the sudo lane run (for sudo: behind it, without it); its first word may still
-    have to be found in the folders of the system."""
+    """`argv` is what is executed (for sudo: behind it, without it); its first word may still have to be found in the
+    folders of the system, never along a PATH that a workspace has a say in. In the sandbox lane it is `/bin/sh -c` and
+    the text, except for a reading command, which is executed as it is.
+
+    `reads` are the paths a reading command names, relative to the workspace and without `..`. Text cannot tell where a
+    link leads: whoever runs the command looks, and asks where one leads out.
+    """
 
     risk: Risk
-    action: str  # system_info, package_check, shell, network, privileged, destructive
+    action: str  # system_info, package_check, file_read, shell, network, privileged, destructive
     lane: Lane
     argv: tuple[str, ...]
     why: str
+    reads: tuple[str, ...] = ()
+
+
+def without_sandbox(judged: Judged) -> Judged:
+    """The same where there is no sandbox: nothing that was meant for it runs unasked."""
+    if judged.lane != "sandbox" or judged.risk not in {"none", "low"}:
+        return judged
+    return replace(judged, risk="medium", why=f"{judged.why} There is no sandbox here to hold it.")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from quarterdeck.kernel.parts import Message, ToolSpec
+from quarterdeck.events.run import SkillActivated
+from quarterdeck.kernel.parts import Message, Remembered, ToolSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The conversation so far, the tools on offer, and whether the model is too slight to plan with them."""
+    """The conversation so far, the tools on offer, what memory offers, the skill and the lessons that fit, and whether
+    the model is too slight to plan with them."""
 
     history: tuple[Message, ...] = ()
     tools: tuple[ToolSpec, ...] = ()
     slight: bool = False
+    memories: tuple[Remembered, ...] = ()
+    lessons: tuple[str, ...] = ()
+    skill: SkillActivated | None = None

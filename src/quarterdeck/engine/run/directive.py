@@ -6,9 +6,10 @@ import json
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from quarterdeck.kernel.parts import ToolCall
+from quarterdeck.kernel.parts import Risk, ToolCall
 
 Then = Literal["answer", "plan"]
+RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high", "forbidden")
 
 # What a model is held to where it takes a schema.
 SCHEMA: dict[str, Any] = {
@@ -16,7 +17,7 @@ SCHEMA: dict[str, Any] = {
     "properties": {
         "kind": {"const": "action_directive"},
         "intent": {"type": "string"},
-        "risk_level": {"enum": ["none", "low", "medium", "high", "forbidden"]},
+        "risk_level": {"enum": list(RISKS)},
         "actions": {
             "type": "array",
             "maxItems": 8,
@@ -55,7 +56,8 @@ def read_directive(text: str, attempt: int) -> Directive | None:
     actions = said.get("actions") or []
     if not isinstance(actions, list):
         return None
-    calls = tuple(_call(action, f"{attempt}.{n}") for n, action in enumerate(actions) if _is_action(action))
+    risk = _risk(said.get("risk_level"))
+    calls = tuple(_call(action, f"{attempt}.{n}", risk) for n, action in enumerate(actions) if _is_action(action))
     then: Then = "plan" if said.get("then") == "plan" else "answer"
     return Directive(str(said.get("intent", "")), calls, then)
 
@@ -64,5 +66,10 @@ def _is_action(action: object) -> bool:
     return isinstance(action, dict) and isinstance(action.get("tool"), str) and isinstance(action.get("args", {}), dict)
 
 
-def _call(action: dict[str, Any], ident: str) -> ToolCall:
-    return ToolCall(ident, action["tool"], json.dumps(action.get("args", {}), ensure_ascii=False))
+def _call(action: dict[str, Any], ident: str, risk: Risk) -> ToolCall:
+    arguments = json.dumps(action.get("args", {}), ensure_ascii=False)
+    return ToolCall(ident, action["tool"], arguments, str(action.get("reason", "")), risk)
+
+
+def _risk(said: object) -> Risk:
+    return said if said in RISKS else "none"

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from quarterdeck.events.run import Outcome, Role, Stage
+from quarterdeck.engine.run.open_call import OpenCall
+from quarterdeck.events.base import Event
+from quarterdeck.events.run import Outcome, Role, Stage, WaitStatus
 from quarterdeck.kernel.parts import Message, Reasoning, ToolCall, ToolSpec
 
 
@@ -19,11 +21,47 @@ class CallModel:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     reasoning: Reasoning | None = None
+    before: tuple[Event, ...] = ()  # what is recorded together with its start
+
+
+@dataclass(frozen=True, slots=True)
+class Weigh:
+    """Look at calls without doing anything."""
+
+    calls: tuple[ToolCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """Ask a person whether these may be done; of one that a crash cut off, what became of it."""
+
+    calls: tuple[OpenCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AskPassword:
+    calls: tuple[OpenCall, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RunTools:
-    calls: tuple[ToolCall, ...]
+    """Carry these out, side by side where there are several."""
+
+    calls: tuple[OpenCall, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Nothing to do but to say so."""
+
+    events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Rest until a person has done something."""
+
+    status: WaitStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,4 +87,4 @@ class Rest:
     """Nothing to do: the run is over, or has not begun."""
 
 
-Intent: TypeAlias = CallModel | RunTools | Retry | Finish | Rest
+Intent: TypeAlias = CallModel | Weigh | Ask | AskPassword | RunTools | Record | Wait | Retry | Finish | Rest

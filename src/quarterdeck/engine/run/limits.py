@@ -5,6 +5,8 @@ from __future__ import annotations
 MAX_TRIES = 6
 MAX_SIDE_TRIES = 2
 MAX_CRASHES = 3
+MOST_MALFORMED = 3  # calls in a row that make no sense
+MOST_REPEATS = 3  # of one call with one result
 FIRST_DELAY_S = 0.5
 LONGEST_DELAY_S = 30.0
 LONGEST_ASKED_S = 300.0

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 
 from quarterdeck.engine.run.directive import Directive, read_directive
+from quarterdeck.engine.run.limits import MOST_MALFORMED, MOST_REPEATS
+from quarterdeck.engine.run.open_call import Calls, evolve_calls, grant_of, left_behind, opened
+from quarterdeck.engine.run.recall import Recollection, read_recollection
+from quarterdeck.engine.run.wishes import Wishes, evolve_wishes
 from quarterdeck.events import run as ev
+from quarterdeck.events import steering, tool
 from quarterdeck.events.base import Event
-from quarterdeck.kernel.parts import Message, ToolCall, Usage
+from quarterdeck.kernel.parts import Message, Remembered, Usage
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +55,30 @@ class RunState:
     reasoning: str = ""
     directive: Directive | None = None
     planned: bool = False
-    calls: tuple[ToolCall, ...] = ()
+    again: bool = False  # a call of this plan made no sense, so that another plan is owed
+    calls: Calls = ()
+    grants: frozenset[str] = frozenset()
     exchange: tuple[Message, ...] = ()
+    seen: tuple[str, ...] = ()
+    malformed: int = 0
+    stuck: bool = False  # the tools lead nowhere: what is left is to answer
     steps: int = 0
     answered: bool = False
+    kept: str = ""  # answers before a person stepped in
+    wishes: Wishes = ()
+    recalled: tuple[Remembered, ...] | None = None
+    recollection: Recollection | None = None
+    noted: frozenset[str] = frozenset()
+    left_s: float | None = None
     stopped: bool = False
     overdue: bool = False
     outcome: ev.Outcome | None = None
     usage: Usage = field(default_factory=Usage)
+
+    @property
+    def answer(self) -> str:
+        """All that stands of what was said."""
+        return "\n\n".join(text for text in (self.kept, self.content) if text)
 
 
 def evolve(state: RunState, event: Event) -> RunState:
@@ -69,9 +91,10 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
         case ev.RunRequested():
             return replace(state, requested=event)
         case ev.RunClaimed(worker, epoch):
-            return replace(_taken_over(state, worker), epoch=epoch, holder=worker)
+            return replace(_taken_over(state, worker), epoch=epoch, holder=worker, calls=left_behind(state.calls))
         case ev.RunReleased():
-            return replace(_interrupted(state, "server_stopped", "the server was shut down"), holder=None)
+            released = _interrupted(state, "server_stopped", "the server was shut down")
+            return replace(released, holder=None, calls=left_behind(state.calls))
         case ev.StageChanged(stage):
             return replace(state, stage=stage)
         case ev.AttemptStarted(attempt, role):
@@ -89,8 +112,20 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
         case ev.AttemptSuperseded():
             broken = state.broken and replace(state.broken, superseded=True)
             return replace(state, broken=broken, content="", reasoning="")
-        case ev.ToolFinished(call_id, name, ok, result):
-            return _observed(state, call_id, name, result if ok else f"{name} failed: {result}")
+        case tool.ToolFinished():
+            return _observed(state, event)
+        case tool.ApprovalDecided():
+            return _decided(state, event)
+        case ev.MemoryRecalled(memories):
+            return replace(state, recalled=memories)
+        case ev.MemoryUsed() | ev.SkillActivated():
+            return replace(state, noted=state.noted | {event.KIND})
+        case ev.ActionLoopSkipped():
+            return replace(state, noted=state.noted | {event.KIND}, planned=True)
+        case ev.RunWaiting(_, left_s):
+            return replace(state, holder=None, stage=None, left_s=left_s)
+        case steering.InterventionApplied():
+            return _heeded(state, event)
         case ev.StopRequested():
             return replace(state, stopped=True)
         case ev.DeadlinePassed():
@@ -98,7 +133,7 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
         case ev.RunFinished(outcome):
             return replace(state, outcome=outcome, open=None)
         case _:
-            return state
+            return replace(state, calls=evolve_calls(state.calls, event), wishes=evolve_wishes(state.wishes, event))
 
 
 def _begun(state: RunState, begun: Open) -> RunState:
@@ -134,24 +169,78 @@ def _broke(state: RunState, event: ev.AttemptBroke) -> RunState:
 
 
 def _replied(state: RunState, event: ev.AttemptFinished) -> RunState:
+    if event.role == "recall":
+        return replace(state, recollection=read_recollection(event.text or "", state.recalled or ()))
     if event.role == "action":
         directive = read_directive(event.text or "", event.attempt)
-        calls = directive.calls if directive else ()
-        return replace(state, directive=directive, planned=True, calls=calls, steps=state.steps + 1)
+        calls = opened(directive.calls) if directive else ()
+        return replace(state, directive=directive, planned=True, again=False, calls=calls, steps=state.steps + 1)
     said = state.content if event.text is None else event.text
     if event.calls:
         turn = Message("assistant", said, calls=event.calls)
-        return replace(state, calls=event.calls, exchange=(*state.exchange, turn), steps=state.steps + 1)
+        exchange = (*state.exchange, turn)
+        return replace(state, calls=opened(event.calls), exchange=exchange, steps=state.steps + 1)
     return replace(state, content=said, answered=True)
 
 
-def _observed(state: RunState, call_id: str, name: str, result: str) -> RunState:
-    calls = tuple(call for call in state.calls if call.id != call_id)
-    if len(calls) == len(state.calls):
+def _observed(state: RunState, event: tool.ToolFinished) -> RunState:
+    call = next((c.call for c in state.calls if c.call.id == event.call_id), None)
+    if call is None:
         return state
-    seen = Message("tool", f"{name}: {result}" if state.directive else result, call_id=call_id)
-    again = state.directive is not None and state.directive.then == "plan" and not calls
-    return replace(state, calls=calls, exchange=(*state.exchange, seen), planned=state.planned and not again, crashes=0)
+    text = event.result if event.ok else f"{event.name} failed: {event.result}"
+    this = digest_of(event.name, call.arguments, text)
+    times = state.seen.count(this) + 1
+    if times > 1:
+        text += "\n(This very call came to the same before. Do something else, or answer.)"
+    if state.directive is not None:
+        text = f"{event.name}: {text}" if event.ok else text
+    malformed = state.malformed + 1 if event.malformed else 0
+    stuck = state.stuck or times >= MOST_REPEATS or malformed >= MOST_MALFORMED
+    observed = replace(
+        state,
+        calls=tuple(c for c in state.calls if c.call.id != event.call_id),
+        exchange=(*state.exchange, Message("tool", text, call_id=event.call_id)),
+        seen=(*state.seen, this),
+        malformed=malformed,
+        stuck=stuck,
+        again=state.again or event.malformed,
+        crashes=0,
+    )
+    return observed if observed.calls else _planned_out(observed)
+
+
+def _planned_out(state: RunState) -> RunState:
+    """All calls of a plan have come to something; whether another plan follows."""
+    if state.directive is None:
+        return state
+    more = state.directive.then == "plan" or state.again
+    return replace(state, planned=state.planned and not (more and not state.stuck))
+
+
+def digest_of(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _decided(state: RunState, event: tool.ApprovalDecided) -> RunState:
+    calls = evolve_calls(state.calls, event)
+    if event.decision != "approved" or event.reach == "once":
+        return replace(state, calls=calls)
+    granted = (grant_of(c) for c in state.calls if c.approval == event.approval and c.weighed is not None)
+    return replace(state, calls=calls, grants=state.grants.union(granted))
+
+
+def _heeded(state: RunState, event: steering.InterventionApplied) -> RunState:
+    """A person's word becomes a turn of its own; what was said before stays as it is."""
+    wish = next((wish for wish in state.wishes if wish.id == event.intervention), None)
+    left = replace(state, wishes=evolve_wishes(state.wishes, event))
+    if wish is None or wish.mode == "queue":
+        return left
+    cut = state.content if state.open is not None or state.answered else ""
+    said = (Message("assistant", cut),) if cut else ()
+    kept = state.answer if cut else state.kept
+    exchange = (*state.exchange, *said, Message("user", wish.text))
+    fresh = replace(left, exchange=exchange, kept=kept, content="", reasoning="", open=None, broken=None)
+    return replace(fresh, answered=False, planned=False, stuck=False, malformed=0, seen=())
 
 
 def _sum(one: Usage, other: Usage) -> Usage:

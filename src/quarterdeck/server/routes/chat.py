@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Any, cast
 
+import orjson
 from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
 
 from quarterdeck.actions.runs import Ask, Started, start_run
-from quarterdeck.events.run import RunFinished
+from quarterdeck.events.run import RunFinished, RunWaiting
 from quarterdeck.kernel.errors import ModelFailed, Unavailable
 from quarterdeck.kernel.ids import run_stream
 from quarterdeck.log.rows import event_of
-from quarterdeck.server.body import json_body
+from quarterdeck.server.body import described, json_body
 from quarterdeck.server.problems import answer as problem
 from quarterdeck.server.problems import of_model
 from quarterdeck.server.resume import attached
-from quarterdeck.server.sse import EventStream
+from quarterdeck.server.sse import TO_REST, EventStream
 from quarterdeck.server.station import Here, Station
 from quarterdeck.server.wire import Answer, ChatRequest
 from quarterdeck.views.run_wire import RunDoor, done_payload
@@ -25,13 +26,12 @@ router = APIRouter(prefix="/v1", tags=["chat"])
 
 TakenBody = Annotated[tuple[ChatRequest, bytes], Depends(json_body(ChatRequest))]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key never starts a second run.")]
-BODY = {"requestBody": {"required": True, "content": {"application/json": {"schema": ChatRequest.model_json_schema()}}}}
 SSE: dict[int | str, dict[str, Any]] = {
     200: {"description": "Server-sent events.", "content": {"text/event-stream": {}}}
 }
 
 
-@router.post("/chat/stream", openapi_extra=BODY, responses=SSE, response_class=Response)
+@router.post("/chat/stream", openapi_extra=described(ChatRequest), responses=SSE, response_class=Response)
 async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response:
     """Start a run and watch it. Leaving does not stop it; `GET /v1/tasks/{task_id}/stream` goes on from any event."""
     started = await _start(here, taken, key, "chat_stream")
@@ -39,14 +39,16 @@ async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response
         return await attached(here, {"id": started.task, "conversation": started.conversation}, None, "start")
     cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
     door = RunDoor(started.task, started.conversation, here.desk.log.epoch)
-    return EventStream(cursor, door, here.streams, last=RunFinished.KIND)
+    return EventStream(cursor, door, here.streams, last=TO_REST)
 
 
-@router.post("/chat", openapi_extra=BODY, response_model=Answer)
+@router.post("/chat", openapi_extra=described(ChatRequest), response_model=Answer)
 async def chat(here: Here, taken: TakenBody, key: Key = None) -> Response | Answer:
     """Start a run and wait for its answer."""
     started = await _start(here, taken, key, "chat")
     ended = await _ended(here, started)
+    if isinstance(ended, RunWaiting):
+        return _waits(ended, started)
     if ended.outcome == "failed":
         failed = ModelFailed(ended.code or "failed", ended.detail or "The run failed.", retryable=False)
         return of_model(failed) if not ended.answer else _half_answer(ended, started)
@@ -78,21 +80,29 @@ async def _start(here: Station, taken: tuple[ChatRequest, bytes], key: str | Non
     return await start_run(here.desk, here.scope, ask, key=key, body=body, route=route)
 
 
-async def _ended(here: Station, started: Started) -> RunFinished:
+async def _ended(here: Station, started: Started) -> RunFinished | RunWaiting:
     name = run_stream(here.scope.tenant, started.task)
     state = await here.desk.log.look(name)
     assert state is not None
-    cursor = here.desk.log.follow(name, state.head - state.closed)
+    cursor = here.desk.log.follow(name, state.floor)
     leave = here.streams.add(cursor)
     try:
         while True:
             rows = await cursor.rows()
-            if rows and rows[-1].kind == RunFinished.KIND:
-                return cast(RunFinished, event_of(rows[-1]))
+            if rows and rows[-1].kind in TO_REST:
+                return cast(RunFinished | RunWaiting, event_of(rows[-1]))
             if not rows and here.streams.draining:
                 raise _goes_on_later(started)
     finally:
         leave()
+
+
+def _waits(waiting: RunWaiting, started: Started) -> Response:
+    """Accepted, and not done: a person is asked first."""
+    told: dict[str, object] = {"task_id": started.task, "conversation_id": started.conversation}
+    told["status"] = waiting.status
+    told |= {"answer": "", "generation_stats": {}, "usage": {}}
+    return Response(orjson.dumps(told), 202, media_type="application/json")
 
 
 def _goes_on_later(started: Started) -> Unavailable:

@@ -17,11 +17,12 @@ from quarterdeck.server.body import json_body
 from quarterdeck.server.routes.paging import MOST, After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
 from quarterdeck.server.wire import Memories, Memory, MemoryChange, MemoryScope, NewMemory
-from quarterdeck.views.memory import MEMORIES
+from quarterdeck.views.memory import MEMORIES, TOLD
 from quarterdeck.views.recall import placed, reaches
 
 router = APIRouter(prefix="/v1/memory", tags=["memory"])
 
+MOST_TOLD = 100_000
 Workspace = Annotated[str | None, Query(max_length=4096, description="Global memories, and those of this folder.")]
 Question = Annotated[str | None, Query(max_length=2000, description="Those about this, the best first.")]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key never stores a second one.")]
@@ -34,7 +35,7 @@ CHANGE = {
 
 
 @router.get("")
-async def list_memories(
+async def list_memories(  # noqa: PLR0913, PLR0917 - each is a parameter of the query
     here: Here,
     request: Request,
     response: Response,
@@ -129,7 +130,7 @@ async def vouch_for_memory(here: Here, memory_id: str) -> Memory:
 @router.delete("/{memory_id}", status_code=204, response_class=Response)
 async def drop_memory(here: Here, memory_id: str) -> Response:
     """Forget it: its text goes from the log, the tables and the index."""
-    await forget_memory(here.desk, here.scope, memory_id, _find(here))
+    await forget_memory(here.desk, here.scope, memory_id, _find(here), _told(here))
     return Response(status_code=204)
 
 
@@ -138,6 +139,14 @@ def _find(here: Station) -> Any:
         return await here.desk.log.get(MEMORIES, tenant=here.scope.tenant, id=ident)
 
     return find
+
+
+def _told(here: Station) -> Any:
+    async def told(ident: str) -> list[str]:
+        where = {"tenant": here.scope.tenant, "memory": ident}
+        return [line["run"] for line in await here.desk.log.find(Find(TOLD, where, "run", limit=MOST_TOLD))]
+
+    return told
 
 
 async def _line(here: Station, ident: str) -> dict[str, Any]:

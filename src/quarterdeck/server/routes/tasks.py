@@ -13,7 +13,7 @@ from quarterdeck.kernel.errors import NotFound
 from quarterdeck.kernel.ids import RunId, run_stream
 from quarterdeck.ports import Query as Find
 from quarterdeck.ports import Row
-from quarterdeck.server.body import json_body
+from quarterdeck.server.body import described, json_body
 from quarterdeck.server.resume import at_floor, attached
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
@@ -23,7 +23,17 @@ from quarterdeck.views.tables import RUNS
 
 router = APIRouter(prefix="/v1/tasks", tags=["tasks"])
 
-Status = Literal["queued", "running", "completed", "stopped", "failed", "quarantined"]
+Status = Literal[
+    "queued",
+    "running",
+    "waiting_for_approval",
+    "waiting_for_password",
+    "waiting_for_answer",
+    "completed",
+    "stopped",
+    "failed",
+    "quarantined",
+]
 LastId = Annotated[str | None, Header(alias="Last-Event-ID", description="Goes before `after`.")]
 Place = Annotated[str | None, Query(max_length=64, description="The id of the last event that was seen.")]
 Begin = Annotated[Literal["start", "snapshot", "now"], Query(alias="from", description="Where a new reader begins.")]
@@ -50,7 +60,7 @@ async def list_tasks(
 
 @router.get("/{task_id}")
 async def one_task(here: Here, task_id: str) -> Task:
-    return _task(await _line(here, task_id))
+    return _task(await task_line(here, task_id))
 
 
 @router.get("/{task_id}/events")
@@ -63,7 +73,7 @@ async def task_events(
     limit: Limit = 500,
 ) -> list[TaskEvent]:
     """What happened so far, in order. Where the past was trimmed, the first is a `stream.gap` with a snapshot."""
-    line = await _line(here, task_id)
+    line = await task_line(here, task_id)
     log, name = here.desk.log, run_stream(here.scope.tenant, RunId(line["id"]))
     door = RunDoor(line["id"], line["conversation"], log.epoch)
     rows = await log.read(name, after, limit)
@@ -85,22 +95,21 @@ async def watch_task(
     here: Here, task_id: str, after: Place = None, begin: Begin = "start", last_event_id: LastId = None
 ) -> Response:
     """Attach at any time, resume from any event."""
-    line = await _line(here, task_id)
+    line = await task_line(here, task_id)
     return await attached(here, line, last_event_id or after, begin)
 
 
 TakenReason = Annotated[tuple[StopRequest, bytes], Depends(json_body(StopRequest, optional=True))]
-REASON = {"requestBody": {"content": {"application/json": {"schema": StopRequest.model_json_schema()}}}}
 
 
-@router.post("/{task_id}/stop", status_code=202, openapi_extra=REASON)
+@router.post("/{task_id}/stop", status_code=202, openapi_extra=described(StopRequest, required=False))
 async def stop_task(here: Here, task_id: str, taken: TakenReason) -> Stopping:
     """End a run at once; the answer so far is kept."""
-    await stop_run(here.desk, here.scope, (await _line(here, task_id))["id"], taken[0].reason)
+    await stop_run(here.desk, here.scope, (await task_line(here, task_id))["id"], taken[0].reason)
     return Stopping(task_id=task_id)
 
 
-async def _line(here: Station, task_id: str) -> dict[str, Any]:
+async def task_line(here: Station, task_id: str) -> dict[str, Any]:
     line = await here.desk.log.get(RUNS, tenant=here.scope.tenant, id=task_id)
     if line is None:
         raise NotFound("There is no such task.", code="task_not_found")

@@ -1,0 +1,129 @@
+"""Tool calls, looked at and carried out: what a call came to is always an event, whatever a tool's code does."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from quarterdeck.engine.policy.verdict import bound_hash
+from quarterdeck.engine.run.open_call import OpenCall
+from quarterdeck.events.base import Event
+from quarterdeck.events.tool import ApprovalDecided, PasswordRequested, ToolFinished, ToolSaid, ToolWeighed
+from quarterdeck.kernel.errors import Problem, ToolFailed
+from quarterdeck.kernel.parts import ToolCall
+from quarterdeck.log.log import Log
+from quarterdeck.ports import Clock, Deed, Done, Lockbox, Query, Site, Toolbox, Weighed
+from quarterdeck.runtime.call import was_cancelled
+from quarterdeck.views.approvals import RULES
+
+CHANGED = "What would run has changed since it was asked about."
+SYSTEM = "system"
+
+
+class Tools:
+    """The tools of one run at its site."""
+
+    def __init__(self, toolbox: Toolbox, lockbox: Lockbox, log: Log, clock: Clock, site: Site) -> None:
+        self._toolbox, self._lockbox, self._log, self._clock, self._site = toolbox, lockbox, log, clock, site
+
+    async def weigh(self, call: ToolCall) -> ToolWeighed | ToolFinished:
+        """What the call would come to; one that makes no sense goes back to the model."""
+        found = await self._sound(call, self._toolbox.weigh(call, self._site))
+        return found if isinstance(found, ToolFinished) else await self._told(call, found)
+
+    async def ready(self, c: OpenCall) -> Deed | tuple[Event, ...]:
+        """What is to be carried out, or what stands in the way: it is not any more what was allowed, or the password
+        that it needs is not at hand."""
+        assert c.weighed is not None
+        found = await self._sound(c.call, self._toolbox.weigh(c.call, self._site))
+        if isinstance(found, ToolFinished):
+            return (found,)
+        if bound_hash(c.call.name, found.arguments, found.bound) != c.weighed.hash:
+            return await self._changed(c, found)
+        password = None
+        if found.password and (password := self._lockbox.take(c.approval or "")) is None:
+            return (PasswordRequested(c.approval or "", c.call.id, c.weighed.shown),)
+        return Deed(c.call, self._site, found, f"{self._site.run}:{c.call.id}", password)
+
+    async def carry_out(self, c: OpenCall, deed: Deed, tell: Callable[[ToolSaid], Awaitable[object]]) -> ToolFinished:
+        """Do it. What it says on the way is told as it comes, and before its end."""
+        outflow = _Outflow(c.call.id, tell)
+        try:
+            found = await self._sound(c.call, self._done(c, deed, outflow.say))
+            await outflow.drained()
+        finally:
+            outflow.close()
+        if isinstance(found, ToolFinished):
+            return found
+        status = {"exit_status": found.exit_status, "digest": found.digest}
+        return ToolFinished(c.call.id, c.call.name, found.ok, found.text, **status)
+
+    async def _done(self, c: OpenCall, deed: Deed, say: Callable[[str], None]) -> Done:
+        if c.again and deed.weighed.effect == "probeable" and (done := await self._toolbox.probe(deed)) is not None:
+            return done
+        return await self._toolbox.use(deed, say)
+
+    async def _changed(self, c: OpenCall, found: Weighed) -> tuple[Event, ...]:
+        weighed = await self._told(c.call, found)
+        if c.approval is None:
+            return (weighed,)
+        return (ApprovalDecided(c.approval, c.call.id, "voided", SYSTEM, words=CHANGED), weighed)
+
+    async def _told(self, call: ToolCall, w: Weighed) -> ToolWeighed:
+        told = (call.id, w.risk, w.action, w.effect, w.arguments, w.shown)
+        bound = bound_hash(call.name, w.arguments, w.bound)
+        return ToolWeighed(*told, bound, w.why, w.rule, await self._rule_for(w.rule), w.password, w.command)
+
+    async def _rule_for(self, key: str | None) -> str | None:
+        """The rule of a person's that allows it, if there is one today."""
+        if key is None:
+            return None
+        where = {"tenant": self._site.tenant, "rule_key": key, "active": 1}
+        now = self._clock.now()
+        for line in await self._log.find(Query(RULES, where, "id", limit=20)):
+            if line["expires_at"] is None or line["expires_at"] > now:
+                return str(line["id"])
+        return None
+
+    async def _sound(self, call: ToolCall, doing: Coroutine[Any, Any, Any]) -> Any:
+        """What a tool came to, or its failure as an event; the log's own trouble is nobody's failure."""
+        try:
+            return await doing
+        except ToolFailed as why:
+            return ToolFinished(call.id, call.name, ok=False, result=str(why), malformed=why.malformed)
+        except Problem:
+            raise
+        except (Exception, asyncio.CancelledError) as error:  # the model gets to hear of it
+            if isinstance(error, asyncio.CancelledError) and was_cancelled():
+                raise
+            return ToolFinished(call.id, call.name, ok=False, result=f"{type(error).__name__}: {error}")
+
+
+class _Outflow:
+    """Output of a tool on its way to the log: what comes while one piece is being committed is the next piece."""
+
+    def __init__(self, call_id: str, tell: Callable[[ToolSaid], Awaitable[object]]) -> None:
+        self._call_id, self._tell = call_id, tell
+        self._gathered: list[str] = []
+        self._pump: asyncio.Task[None] | None = None
+
+    def say(self, text: str) -> None:
+        if not text:
+            return
+        self._gathered.append(text)
+        if self._pump is None or self._pump.done():
+            self._pump = asyncio.ensure_future(self._run())
+
+    async def _run(self) -> None:
+        while self._gathered:
+            text, self._gathered = "".join(self._gathered), []
+            await self._tell(ToolSaid(self._call_id, text))
+
+    async def drained(self) -> None:
+        if self._pump is not None:
+            await self._pump
+
+    def close(self) -> None:
+        if self._pump is not None:
+            self._pump.cancel()
