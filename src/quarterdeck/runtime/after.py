@@ -50,6 +50,11 @@ LONGEST_DETAIL = 500
 logger = logging.getLogger("quarterdeck.runtime")
 
 
+def after_run(run: StreamName, asked: AfterRequested, actor: str) -> Entry:
+    """What whoever ends a run appends with its last event, so that it is looked back at."""
+    return Entry(after_stream(run.tenant, run.key), (asked,), actor=actor, cause=run.key)
+
+
 @dataclass(frozen=True, slots=True)
 class AfterCrew:
     """What every look back shares. The worker's name is its own: it keeps claims of its own."""
