@@ -19,6 +19,7 @@ SURROUNDINGS = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL"
 DEADLINE_S = 1800.0
 DRAIN_S = 10.0
 MODEL_PATIENCE_S = 60.0
+APPROVAL_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,8 @@ class Settings:
     run_budget_usd: float | None = None
     day_budget_usd: float | None = None
     mcp_config: Path | None = None
+    approval_s: float = APPROVAL_S
+    reflection: bool = False
     surroundings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
@@ -75,6 +78,8 @@ NAMES = {
     "QUARTERDECK_RUN_BUDGET_USD": "what one run may cost, in USD; no cap by default",
     "QUARTERDECK_DAY_BUDGET_USD": "what all runs of one day (UTC) may cost, in USD; no cap by default",
     "NO_COLOR": "anything: the commands print no colours",
+    "QUARTERDECK_APPROVAL_S": "seconds after which what a run asks of people expires; a day by default",
+    "DUCK_ENABLE_REFLECTION": "1: after each run the critic looks for a lesson in it",
     "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
     "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
     "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
@@ -109,6 +114,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         run_budget_usd=_amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
         day_budget_usd=_amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
         mcp_config=_path(env.get("QUARTERDECK_MCP_CONFIG")),
+        approval_s=_number(env, "QUARTERDECK_APPROVAL_S", APPROVAL_S) or APPROVAL_S,
+        reflection=(env.get("DUCK_ENABLE_REFLECTION") or "0") not in {"0", "false", "off", "no"},
         surroundings={name: env[name] for name in SURROUNDINGS if name in env},
     )
 

@@ -41,6 +41,8 @@ def test_help_loads_none_of_the_heavy_rooms() -> None:
         ["audit", "list"],
         ["audit", "export"],
         ["audit", "verify"],
+        *(["memory", part] for part in ("list", "search", "add", "edit", "forget", "accept", "export")),
+        *(["experience", part] for part in ("list", "accept", "reject", "forget", "reflect")),
         ["models", "install"],
     ],
     ids=" ".join,

@@ -209,7 +209,7 @@ def test_what_the_tools_returned_reaches_the_thinker_as_data() -> None:
     assert asked.role == "thinker"
     assert asked.messages[-1].role == "user"
     assert asked.messages[-1].content.startswith("tool_observations")
-    assert "read_file: blue\nread_file failed: no such file" in asked.messages[-1].content
+    assert 'read_file {"path": "a"}: blue\nread_file {"path": "a"}: failed: no such file' in asked.messages[-1].content
 
 
 def test_tools_that_have_not_answered_are_still_to_be_used() -> None:

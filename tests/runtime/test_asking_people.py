@@ -472,4 +472,4 @@ async def test_a_tool_that_vanished_between_asking_and_doing_is_a_failed_tool(st
     await answer(stage.desk, LOCAL_OWNER, request.approval, ALLOW)
     async with bounded():
         await stage.ended(task)
-    assert (drawer.used, model.requests[1].messages[-1].content) == ([], "write_note failed: the drawer is gone.")
+    assert (drawer.used, model.requests[1].messages[-1].content) == ([], "failed: the drawer is gone.")

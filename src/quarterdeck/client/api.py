@@ -11,6 +11,7 @@ import orjson
 
 from quarterdeck.client.follow import Ask, Following, Patience
 from quarterdeck.client.http import ANSWER_S, Http
+from quarterdeck.client.remembered import ExperienceCalls, MemoryCalls
 from quarterdeck.client.stream import Reading, Told
 from quarterdeck.client.trouble import Refused
 from quarterdeck.kernel.parts import Reasoning
@@ -24,6 +25,7 @@ class Client:
     def __init__(self, url: str = "http://127.0.0.1:8101", *, patience: Patience | None = None) -> None:
         self._patience = patience or Patience()
         self._http = Http(url, self._patience.silence_s)
+        self.memory, self.experience = MemoryCalls(self._http), ExperienceCalls(self._http)
 
     @property
     def url(self) -> str:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import audit, money, run, steering, talk, tool
+from quarterdeck.events import after, audit, memory, money, run, steering, talk, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -54,6 +54,22 @@ VOCABULARY: tuple[type[Event], ...] = (
     money.MoneyReserved,
     money.MoneySettled,
     audit.CommandAudited,
+    memory.MemoryStored,
+    memory.MemoryEdited,
+    memory.MemoryAccepted,
+    memory.MemoryForgotten,
+    memory.LessonProposed,
+    memory.LessonAccepted,
+    memory.LessonRejected,
+    memory.LessonForgotten,
+    after.AfterRequested,
+    after.AfterClaimed,
+    after.AfterReleased,
+    after.MemoryPolicyDecided,
+    after.MemoryKept,
+    after.ReflectionCompleted,
+    after.RoleFailed,
+    after.AfterFinished,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

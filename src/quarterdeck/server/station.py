@@ -15,6 +15,7 @@ from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.sse import OpenStreams
+from quarterdeck.views.recall import Recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Station:
     model_ready: Callable[[], Awaitable[None]]
     skills: Skills
     prices: Prices
+    recall: Recall
 
 
 class House(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from quarterdeck.engine.run.context import Context
 from quarterdeck.engine.run.state import RunState
+from quarterdeck.engine.skills import summary
 from quarterdeck.kernel.parts import Message, Remembered, ToolSpec
 
 SYSTEM = "You are a careful assistant. Answer in the language of the user, and say so when you do not know something."
@@ -55,7 +56,8 @@ def action_messages(state: RunState, context: Context, memories: Sequence[Rememb
     assert state.requested is not None
     parts = [ACTION + "\n".join(map(_described, context.tools)), _known(memories)]
     if context.skill is not None:
-        parts.append(f"\nActive skill: {context.skill.name} - {context.skill.description}")
+        skill = context.skill
+        parts.append("\n" + summary(skill.name, skill.description, skill.origin))
     if context.lessons:
         parts.append("\nLessons of earlier work:\n" + "\n".join(f"- {lesson}" for lesson in context.lessons))
     told = fitted(context.history, WINDOW_SLIGHT if context.slight else WINDOW)
