@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from quarterdeck.events.after import MemoryPolicyDecided
 from quarterdeck.events.memory import MemoryScope, MemoryType
 
 LONGEST_SUMMARY = 2000
 LONGEST_LESSON = 1000
+LONGEST_REFLECTION = 4000
+
+_LESSON = 1000
 LONGEST_REFLECTION = 4000
 
 # What a model is held to where it takes a schema.
