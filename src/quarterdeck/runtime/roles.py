@@ -7,14 +7,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from quarterdeck.engine.after.replies import POLICY_SCHEMA
 from quarterdeck.engine.run import directive
 from quarterdeck.events.run import Role
 from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.kernel.parts import Message, Reasoning
 from quarterdeck.ports import Burst, Ended, Model, ModelRequest
 
-SCHEMAS: Mapping[str, Mapping[str, Any]] = {"action": directive.SCHEMA, "memory_policy": POLICY_SCHEMA}
+SCHEMAS: Mapping[str, Mapping[str, Any]] = {"action": directive.SCHEMA}
 
 
 class Models(Protocol):

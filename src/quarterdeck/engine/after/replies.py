@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from typing import Any, cast, get_args
+from typing import cast, get_args
 
 from quarterdeck.events.after import MemoryPolicyDecided
 from quarterdeck.events.memory import MemoryScope, MemoryType
@@ -13,20 +13,6 @@ from quarterdeck.events.memory import MemoryScope, MemoryType
 LONGEST_SUMMARY = 2000
 LONGEST_LESSON = 1000
 LONGEST_REFLECTION = 4000
-
-# What a model is held to where it takes a schema.
-POLICY_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "should_store": {"type": "boolean"},
-        "memory_type": {"enum": list(get_args(MemoryType))},
-        "summary": {"type": "string"},
-        "importance": {"type": "number", "minimum": 0, "maximum": 1},
-        "scope": {"enum": list(get_args(MemoryScope))},
-        "metadata": {"type": "object"},
-    },
-    "required": ["should_store", "memory_type", "summary", "importance", "scope", "metadata"],
-}
 
 _LESSON = re.compile(r"reusable lesson\**\s*[:：]\s*\**\s*(.+)", re.IGNORECASE | re.DOTALL)
 _NOTHING = frozenset({"", "none", "n/a", "no", "нет", "無", "无", "没有", "-"})
