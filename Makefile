@@ -4,8 +4,7 @@ BIN := .venv/bin
 LOCKS := requirements/dev.lock requirements/weights.lock
 CONTRACTS := ../shared/acceptance
 # The acceptance tests of the contracts that are built so far.
-BUILT := $(CONTRACTS)/test_seed_duck.py::test_stream_chat_endpoint_emits_sse_reasoning_and_content \
-         $(CONTRACTS)/test_seed_duck.py::test_stream_chat_forwards_reasoning_toggle_to_thinker
+BUILT := $(CONTRACTS)/test_seed_duck.py
 
 .DEFAULT_GOAL := help
 .PHONY: help setup run test check format bench proof docs lock clean

@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable
 
 import pytest
-from staging import Cast, Drawer, Stage, bounded, saying
+from staging import Cast, Drawer, Stage, bounded, name, saying
 
 from quarterdeck.actions.approvals import answer, give_password, revoke_rule
 from quarterdeck.engine.approval import Answer
@@ -17,6 +17,7 @@ from quarterdeck.kernel.errors import Conflict, Gone, Invalid, NotFound, Problem
 from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.kernel.scope import LOCAL_OWNER, Scope
+from quarterdeck.log.entries import Claim, Entry
 from quarterdeck.ports import Deed, Done, Query, Site, Weighed
 from quarterdeck.testing.scripted import ScriptedModel, Turn
 from quarterdeck.views.approvals import APPROVALS, RULES
@@ -473,3 +474,19 @@ async def test_a_tool_that_vanished_between_asking_and_doing_is_a_failed_tool(st
     async with bounded():
         await stage.ended(task)
     assert (drawer.used, model.requests[1].messages[-1].content) == ([], "failed: the drawer is gone.")
+
+
+async def test_a_run_whose_worker_was_gone_before_it_could_say_that_it_waits_says_so(stage: Stage) -> None:
+    """Whoever watches is told that it rests, and does not wait for something to happen."""
+    task = await stage.ask(loop="native")
+    gone, call = Claim("gone.a", 1), write()
+    begun = [ev.RunClaimed(gone.worker, 1), ev.AttemptStarted(1, "thinker", "a/model")]
+    said = ev.AttemptFinished(1, "thinker", "tool_calls", calls=(call,))
+    weighed = tool.ToolWeighed("c1", "medium", "write_note", "irreversible", call.arguments, "write a note", "0" * 64)
+    request = tool.ApprovalRequested(
+        "a1", task, "c1", "tool", "write_note", call.arguments, "write a note", "", "medium", "write_note", "", "0" * 64
+    )
+    await stage.log.append(Entry(name(task), (*begun, said, weighed, request), claim=gone))
+    await stage.staffed(saying("Done."), Drawer(ASKS))
+    seen = await stage.until(task, lambda seen: bool(seen.rows) and rests(seen))
+    assert [waiting.status for waiting in seen.of(ev.RunWaiting)] == ["waiting_for_approval"]

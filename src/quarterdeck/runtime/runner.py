@@ -117,7 +117,8 @@ class Runner:
         if state.requested is None or state.outcome is not None:
             return
         context = await self._context(state)
-        if isinstance(decide(state, context), Wait) and not self._expired(state):
+        resting = state.holder is None and isinstance(decide(state, context), Wait)
+        if resting and not self._expired(state):
             self._sleep_till(state)
             return
         self._take(state)
