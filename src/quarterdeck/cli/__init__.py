@@ -16,7 +16,8 @@ from quarterdeck.kernel.errors import Problem
 COMMANDS = {
     "serve": ("quarterdeck.cli.serve", "start the server"),
     "chat": ("quarterdeck.cli.chat", "talk to a model in the terminal"),
-    "runs": ("quarterdeck.cli.runs", "list, watch and stop runs"),
+    "runs": ("quarterdeck.cli.runs", "list, watch, steer and stop runs"),
+    "approvals": ("quarterdeck.cli.approvals", "see what runs ask, and answer; what is allowed for always"),
     "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
     "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
     "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),
