@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 from quarterdeck.events.run import SkillActivated
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId
 from quarterdeck.kernel.parts import Effect, Message, Reasoning, Remembered, Risk, ToolCall, ToolSpec, Usage
+from quarterdeck.kernel.skills import Skill
 
 # Models
 
@@ -160,12 +161,30 @@ class Patch:
     values: Mapping[str, object]
 
 
-Change: TypeAlias = Put | Patch
+@dataclass(frozen=True, slots=True)
+class Add:
+    """Add to numbers of one line; nothing happens where there is no such line."""
+
+    table: Table
+    key: Mapping[str, object]
+    values: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """Take the lines that are equal in these columns out of a table."""
+
+    table: Table
+    key: Mapping[str, object]
+
+
+Change: TypeAlias = Put | Patch | Add | Drop
 
 
 @dataclass(slots=True)
 class Batch:
-    """All that one transaction writes. `streams` holds the new state of each stream that changed."""
+    """All that one transaction writes. `streams` holds the new state of each stream that changed; `erased` are rows
+    that are there already, with what stands in the place of their content."""
 
     streams: dict[StreamName, StreamState] = field(default_factory=dict)
     fresh: set[StreamName] = field(default_factory=set)
@@ -173,6 +192,7 @@ class Batch:
     rows: list[tuple[StreamState, Row]] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     onces: list[tuple[Once, float]] = field(default_factory=list)
+    erased: list[tuple[StreamState, Row]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +244,10 @@ class Store(Protocol):
     def trim(self, stream: StreamState, snapshot: bytes) -> None:
         """Drop the rows up to `stream.floor` and keep the snapshot that stands for them."""
 
+    def scrub(self) -> bool:
+        """See that what was erased is in no file any more. False where somebody still reads what was there before:
+        then it is left for the next time, over a restart too."""
+
     def snapshot(self, stream: StreamState) -> bytes | None: ...
 
     def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None: ...
@@ -234,6 +258,19 @@ class Store(Protocol):
         """Write a whole, consistent copy while everything goes on."""
 
     def close(self) -> None: ...
+
+
+# Meaning
+
+
+class Embedder(Protocol):
+    """Tells how near in meaning texts are. It may be used from any event loop."""
+
+    async def vectors(self, texts: Sequence[str]) -> list[bytes]:
+        """One for each text, in a form of its own."""
+
+    def near(self, vector: bytes, others: Sequence[bytes]) -> list[float]:
+        """How near each is, from -1 to 1."""
 
 
 # Time and chance
@@ -341,3 +378,13 @@ class Knowledge(Protocol):
     async def lessons(self, site: Site, message: str) -> tuple[str, ...]: ...
 
     async def skill(self, site: Site, message: str) -> SkillActivated | None: ...
+
+
+# Skills
+
+
+class Skills(Protocol):
+    """The skills that can be had at a place. May be asked from any event loop."""
+
+    async def find(self, site: Site) -> tuple[Skill, ...]:
+        """Each name once, in order of their names; those that cannot be read are left out."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, cast
 
+from quarterdeck.engine.money import DEFAULT_PRICES, Prices, read_prices
 from quarterdeck.kernel.errors import Invalid
 
 DATABASE = "quarterdeck.db"
+MCP_FILE = "mcp.json"
+# What a program that we start may know of our environment, unless it is told more.
+SURROUNDINGS = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 DEADLINE_S = 1800.0
 DRAIN_S = 10.0
 MODEL_PATIENCE_S = 60.0
+APPROVAL_S = 24 * 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +40,24 @@ class Settings:
     url: str | None = None
     no_color: bool = False
     folder: Path | None = None
+    sudo_no_password: tuple[str, ...] = ()
+    fetch_allow: tuple[str, ...] = ()
+    prices: Prices = field(default_factory=lambda: DEFAULT_PRICES)
+    run_budget_usd: float | None = None
+    day_budget_usd: float | None = None
+    mcp_config: Path | None = None
+    approval_s: float = APPROVAL_S
+    reflection: bool = False
+    surroundings: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @property
     def workspace(self) -> Path:
         """Where a run works that was not given a folder."""
         return self.folder or self.database.parent / "workspace"
 
-    sudo_no_password: tuple[str, ...] = ()
-    fetch_allow: tuple[str, ...] = ()
+    @property
+    def mcp_file(self) -> Path:
+        return self.mcp_config or self.database.parent / MCP_FILE
 
 
 NAMES = {
@@ -58,10 +74,16 @@ NAMES = {
     "QUARTERDECK_MODEL_PATIENCE_S": "seconds of a model's silence after which it is asked again; "
     f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
+    "QUARTERDECK_PRICES": "what models cost, in USD per million tokens: JSON, or the path of a file of it",
+    "QUARTERDECK_RUN_BUDGET_USD": "what one run may cost, in USD; no cap by default",
+    "QUARTERDECK_DAY_BUDGET_USD": "what all runs of one day (UTC) may cost, in USD; no cap by default",
     "NO_COLOR": "anything: the commands print no colours",
+    "QUARTERDECK_APPROVAL_S": "seconds after which what a run asks of people expires; a day by default",
+    "DUCK_ENABLE_REFLECTION": "1: after each run the critic looks for a lesson in it",
     "QUARTERDECK_WORKSPACE": "the folder of runs that are not given one; by default `workspace` beside the database",
     "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
     "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
+    "QUARTERDECK_MCP_CONFIG": f"the file that names MCP servers; by default `{MCP_FILE}` beside the database",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -72,22 +94,29 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
     if storage not in {"sqlite", "memory"}:
         raise Invalid(f"QUARTERDECK_STORAGE is {storage!r}; it can be `sqlite` or `memory`.", code="bad_setting")
     return Settings(
-        _database(env),
-        cast(Literal["sqlite", "memory"], storage),
-        env.get("QUARTERDECK_MODEL") or None,
-        env.get("OPENAI_API_KEY") or None,
-        env.get("OPENAI_BASE_URL") or None,
-        env.get("ANTHROPIC_API_KEY") or None,
-        env.get("ANTHROPIC_BASE_URL") or None,
-        _seconds(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
-        _seconds(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
-        _seconds(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
-        _seconds(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
-        env.get("QUARTERDECK_URL") or None,
-        bool(env.get("NO_COLOR")),
-        _folder(env.get("QUARTERDECK_WORKSPACE")),
-        _listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
-        _listed(env, "QUARTERDECK_FETCH_ALLOW"),
+        database=_database(env),
+        storage=cast(Literal["sqlite", "memory"], storage),
+        model=env.get("QUARTERDECK_MODEL") or None,
+        openai_key=env.get("OPENAI_API_KEY") or None,
+        openai_base=env.get("OPENAI_BASE_URL") or None,
+        anthropic_key=env.get("ANTHROPIC_API_KEY") or None,
+        anthropic_base=env.get("ANTHROPIC_BASE_URL") or None,
+        deadline_s=_number(env, "QUARTERDECK_DEADLINE_S", DEADLINE_S),
+        drain_s=_number(env, "QUARTERDECK_DRAIN_S", DRAIN_S),
+        keep_days=_number(env, "QUARTERDECK_KEEP_DAYS", 0.0) or None,
+        model_patience_s=_number(env, "QUARTERDECK_MODEL_PATIENCE_S", MODEL_PATIENCE_S) or MODEL_PATIENCE_S,
+        url=env.get("QUARTERDECK_URL") or None,
+        no_color=bool(env.get("NO_COLOR")),
+        folder=_path(env.get("QUARTERDECK_WORKSPACE")),
+        sudo_no_password=_listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
+        fetch_allow=_listed(env, "QUARTERDECK_FETCH_ALLOW"),
+        prices=_prices(env.get("QUARTERDECK_PRICES", "").strip()),
+        run_budget_usd=_amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
+        day_budget_usd=_amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
+        mcp_config=_path(env.get("QUARTERDECK_MCP_CONFIG")),
+        approval_s=_number(env, "QUARTERDECK_APPROVAL_S", APPROVAL_S) or APPROVAL_S,
+        reflection=(env.get("DUCK_ENABLE_REFLECTION") or "0") not in {"0", "false", "off", "no"},
+        surroundings={name: env[name] for name in SURROUNDINGS if name in env},
     )
 
 
@@ -100,7 +129,7 @@ def _database(env: Mapping[str, str]) -> Path:
     return base / "quarterdeck" / DATABASE
 
 
-def _folder(path: str | None) -> Path | None:
+def _path(path: str | None) -> Path | None:
     return Path(path).expanduser().absolute() if path else None
 
 
@@ -108,7 +137,25 @@ def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
 
 
-def _seconds(env: Mapping[str, str], name: str, default: float) -> float:
+def _prices(given: str) -> Prices:
+    if not given:
+        return DEFAULT_PRICES
+    try:
+        return read_prices(json.loads(given if given.startswith("{") else Path(given).expanduser().read_bytes()))
+    except OSError as error:
+        why = f"{given[:200]!r} cannot be read: {error.strerror}"
+    except (ValueError, RecursionError) as error:
+        why = f"it is not JSON: {error}"
+    raise Invalid(
+        f"QUARTERDECK_PRICES names what models cost, as JSON or as the path of a file; {why}.", code="bad_setting"
+    )
+
+
+def _amount(env: Mapping[str, str], name: str) -> float | None:
+    return _number(env, name, 0.0) if env.get(name) else None
+
+
+def _number(env: Mapping[str, str], name: str, default: float) -> float:
     text = env.get(name)
     if not text:
         return default

@@ -15,18 +15,26 @@ from fastapi import FastAPI
 
 from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.knowledge import HouseKnowledge
 from quarterdeck.adapters.lockbox import MemoryLockbox
+from quarterdeck.adapters.mcp.config import read_servers
+from quarterdeck.adapters.mcp.toolbox import WithMcp
+from quarterdeck.adapters.mcp.tools import McpTools
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.local import LocalModel, available
 from quarterdeck.adapters.models.watch import Patience
-from quarterdeck.adapters.no_knowledge import NoKnowledge
+from quarterdeck.adapters.recall.minilm import MiniLM
+from quarterdeck.adapters.recall.minilm import available as no_minilm
+from quarterdeck.adapters.skills.folders import Shelf, SkillFolders
+from quarterdeck.adapters.skills.tool import SkillRead
 from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.adapters.tools.everyday import everyday_tools
+from quarterdeck.adapters.tools.memory_search import MemorySearch
 from quarterdeck.adapters.tools.toolbox import LocalToolbox
 from quarterdeck.engine.policy.redact import Redactor
 from quarterdeck.engine.policy.rules import remember
@@ -38,7 +46,9 @@ from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.log.verify import troubles
 from quarterdeck.ports import Knowledge, Lockbox, Model, Store, Toolbox
+from quarterdeck.runtime.after import Aftercare, AfterCrew
 from quarterdeck.runtime.janitor import Janitor
+from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.server.app import create_app as server_app
@@ -46,6 +56,7 @@ from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
 from quarterdeck.settings import Settings, read_settings
 from quarterdeck.testing.scripted import ScriptedModel
+from quarterdeck.views.recall import Recall
 from quarterdeck.views.tables import TABLES, VIEWS
 
 LOOK_AGAIN_S = 5.0
@@ -101,10 +112,11 @@ class DefaultModels:
 
 @dataclass(slots=True)
 class _Floor:
-    """What belongs to one event loop: a supervisor, the open streams, a janitor."""
+    """What belongs to one event loop: a supervisor, who looks back at runs, the open streams, a janitor."""
 
     station: Station
     supervisor: Supervisor
+    aftercare: Aftercare
     janitor: asyncio.Task[None]
 
 
@@ -115,9 +127,12 @@ class _Ground:
     settings: Settings
     log: Log
     models: DefaultModels
+    recall: Recall
     toolbox: Toolbox
+    mcp: McpTools
     knowledge: Knowledge
     lockbox: Lockbox
+    skills: SkillFolders
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -140,9 +155,7 @@ class LocalHouse:
             if self._ground is None:
                 settings = self._read()
                 log = Log(open_store(settings), SystemClock(), TABLES, VIEWS)
-                lockbox = MemoryLockbox(SystemClock())
-                toolbox = _toolbox(settings)
-                self._ground = _Ground(settings, log, DefaultModels(settings), toolbox, NoKnowledge(), lockbox)
+                self._ground = _ground_of(settings, log)
             return self._ground
 
     async def open(self) -> None:
@@ -173,17 +186,20 @@ class LocalHouse:
                 del self._floors[loop]
                 if floor.done() and not floor.cancelled() and floor.exception() is None and self._ground is not None:
                     self._ground.log.retire(floor.result().supervisor.worker)
+                    self._ground.log.retire(floor.result().aftercare.worker)
 
     async def _furnished(self) -> _Floor:
         try:
             ground = self.ground()
-            supervisor = Supervisor(_crew(ground))
+            supervisor = Supervisor(crew := _crew(ground))
             await supervisor.open()
+            aftercare = Aftercare(AfterCrew(ground.log, ground.models, SystemIds(), f"{crew.worker}.after"))
+            await aftercare.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
             raise
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
-        return _Floor(_station(ground), supervisor, asyncio.ensure_future(janitor.work()))
+        return _Floor(_station(ground), supervisor, aftercare, asyncio.ensure_future(janitor.work()))
 
     async def drain(self) -> None:
         """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
@@ -191,7 +207,9 @@ class LocalHouse:
         if floor is None or self._ground is None:
             return
         self._ground.streams.draining = True
-        await (await floor).supervisor.drain(self._ground.settings.drain_s)
+        furnished = await floor
+        await furnished.supervisor.drain(self._ground.settings.drain_s)
+        await furnished.aftercare.drain()
         self._ground.streams.drain()
 
     def hurry(self) -> None:
@@ -207,21 +225,29 @@ class LocalHouse:
             furnished = await floor
             furnished.janitor.cancel()
             await furnished.supervisor.close()
+            await furnished.aftercare.close()
         self._leave_closed_loops()
         with self._lock:
             ground, self._ground = self._ground, None
         if ground is not None:
+            await ground.mcp.aclose()
             await ground.models.aclose()
             await ground.log.close()
 
 
-def _toolbox(settings: Settings) -> Toolbox:
-    allowed = {"sudo_no_password": settings.sudo_no_password, "fetch_allow": settings.fetch_allow}
-    return LocalToolbox(everyday_tools(judge, remember, Redactor, **allowed))
+def _ground_of(settings: Settings, log: Log) -> _Ground:
+    skills, recall = skills_of(settings), Recall(log, MiniLM() if no_minilm() is None else None)
+    mcp = McpTools(read_servers(settings.mcp_file), environment=settings.surroundings)
+    hosts, open_to = settings.sudo_no_password, settings.fetch_allow
+    everyday = everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to)
+    own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
+    knowledge = HouseKnowledge(recall, skills.skill)
+    lockbox = MemoryLockbox(SystemClock())
+    return _Ground(settings, log, DefaultModels(settings), recall, WithMcp(own, mcp), mcp, knowledge, lockbox, skills)
 
 
 def _crew(ground: _Ground) -> Crew:
-    worker = f"{PROCESS}.{uuid.uuid4().hex[:8]}"
+    worker, settings = f"{PROCESS}.{uuid.uuid4().hex[:8]}", ground.settings
     return Crew(
         ground.log,
         ground.models,
@@ -230,8 +256,11 @@ def _crew(ground: _Ground) -> Crew:
         ground.lockbox,
         SystemClock(),
         SystemIds(),
+        Purse(ground.log, SystemClock(), settings.prices, Caps(settings.run_budget_usd, settings.day_budget_usd)),
         worker,
-        lambda asked: workspace_of(ground.settings, asked),
+        lambda asked: workspace_of(settings, asked),
+        settings.approval_s,
+        settings.reflection,
     )
 
 
@@ -253,7 +282,22 @@ def _station(ground: _Ground) -> Station:
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
     deadline_s = ground.settings.deadline_s or None
-    return Station(desk, LOCAL_OWNER, ground.streams, ground.lockbox, deadline_s, about, model_ready)
+    return Station(
+        desk,
+        LOCAL_OWNER,
+        ground.streams,
+        ground.lockbox,
+        deadline_s,
+        about,
+        model_ready,
+        ground.skills,
+        ground.settings.prices,
+        ground.recall,
+    )
+
+
+def skills_of(settings: Settings) -> SkillFolders:
+    return SkillFolders(settings.database.parent / "skills")
 
 
 def open_store(settings: Settings) -> Store:
@@ -285,6 +329,11 @@ async def what_answers(settings: Settings) -> Found:
 def embedded_is_missing() -> str | None:
     """Why the embedded model cannot run here; None if it can."""
     return available()
+
+
+def skills_shelf(settings: Settings, workspace: Path) -> Shelf:
+    """The skills that a run in this folder would find, and what is wrong with the others."""
+    return skills_of(settings).look(str(workspace))
 
 
 def storage_facts(settings: Settings) -> StorageFacts:

@@ -7,12 +7,15 @@ import random
 
 import pytest
 
-from logroom import TENANT, Shelf, kept, rebuilt, said, soon, stream
+from logroom import TENANT, Shelf, everything, kept, rebuilt, said, soon, stream
 from quarterdeck.events.base import Event
-from quarterdeck.events.run import AttemptStarted, RunClaimed, RunFinished, RunRequested, StageChanged
+from quarterdeck.events.memory import MemoryAccepted, MemoryEdited, MemoryForgotten, MemoryStored
+from quarterdeck.events.run import AttemptStarted, MemoryUsed, RunClaimed, RunFinished, RunRequested, StageChanged
 from quarterdeck.events.talk import ConversationOpened, MessageAdded
 from quarterdeck.kernel.errors import Fenced
+from quarterdeck.kernel.parts import Remembered
 from quarterdeck.log.entries import Entry
+from quarterdeck.log.erasing import Erasure
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Query
 from quarterdeck.views.tables import CONVERSATIONS, MESSAGES, RUNS
@@ -141,3 +144,31 @@ async def history(log: Log, chance: random.Random) -> None:
                 await spout.below(0)
 
     await soon(asyncio.gather(*map(live, range(60))))
+
+
+async def test_what_is_remembered_and_forgotten_is_what_the_whole_log_gives(shelf: Shelf, log: Log) -> None:
+    """Sums and lines that were dropped as well, over a restart, and with what was erased no longer there to be read."""
+    name, chance = stream("main", "memory"), random.Random(9)
+    for number in range(60):
+        ident = f"m{chance.randrange(12)}"
+        course: list[Event] = [
+            MemoryStored(f"m{number % 12}", f"text {number}", scope="global", tainted=number % 2 == 0),
+            MemoryEdited(ident, f"edit {number}"),
+            MemoryAccepted(ident),
+            MemoryUsed((Remembered(ident, "x"), Remembered("nobody", "y"), Remembered(ident, "x"))),
+            MemoryForgotten(ident),
+        ]
+        await log.append(Entry(name, (chance.choice(course[:1] + course),)))
+    rows = [row for row in await everything(log, name) if b'"m3"' in row.data]
+    gone = Erasure(name, tuple(row.first for row in rows), "asked for")
+    await log.append(Entry(name, (MemoryForgotten("m3"),)), erasing=[gone])
+    assert kept(shelf.store) == rebuilt(shelf.store)
+    assert any(line["use_count"] for line in kept(shelf.store)["memory"])
+    shelf.open()
+    assert kept(shelf.store) == rebuilt(shelf.store)
+
+
+async def test_adding_to_and_dropping_what_is_not_there_does_nothing(shelf: Shelf, log: Log) -> None:
+    name = stream("main", "memory")
+    await log.append(Entry(name, (MemoryUsed((Remembered("nobody", "y"),)), MemoryForgotten("nobody"))))
+    assert kept(shelf.store)["memory"] == []

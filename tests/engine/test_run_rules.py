@@ -209,7 +209,7 @@ def test_what_the_tools_returned_reaches_the_thinker_as_data() -> None:
     assert asked.role == "thinker"
     assert asked.messages[-1].role == "user"
     assert asked.messages[-1].content.startswith("tool_observations")
-    assert "read_file: blue\nread_file failed: no such file" in asked.messages[-1].content
+    assert 'read_file {"path": "a"}: blue\nread_file {"path": "a"}: failed: no such file' in asked.messages[-1].content
 
 
 def test_tools_that_have_not_answered_are_still_to_be_used() -> None:
@@ -246,6 +246,13 @@ def test_plans_without_end_come_to_an_end() -> None:
         ("Run `ls`", "action"),
         ("Is there a file about cats?", "action"),
         ("Which FOLDER is it in?", "action"),
+        ("run uname", "action"),
+        ("Please check updates", "action"),
+        ("Проверь обновления", "action"),
+        ("运行 uname", "action"),
+        ("Show me what love is", "thinker"),
+        ("Покажи мне, что такое любовь", "thinker"),
+        ("I run every morning", "thinker"),
     ],
 )
 def test_a_slight_model_plans_only_where_something_is_named(message: str, asked_first: str) -> None:

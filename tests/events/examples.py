@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from quarterdeck.events import run, steering, talk, tool
+from quarterdeck.events import after, audit, memory, money, run, steering, talk, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Remembered, ToolCall, Usage
@@ -90,6 +90,42 @@ EXAMPLES: tuple[Event, ...] = (
     steering.InterventionExpired("i-1", "the run has ended"),
     talk.ConversationOpened("What is in…", "/work"),
     talk.MessageAdded("assistant", "It says “да”.", "r-1", "stopped"),
+    money.MoneyReserved("r-1", 2, 0.0125),
+    money.MoneySettled("r-1", 2, 0.00725),
+    audit.CommandAudited(
+        "r-1",
+        "call-1",
+        "apt list --upgradable",
+        "shell_exec_safe",
+        "package_check",
+        "low",
+        "person",
+        True,
+        True,
+        "person:owner",
+        "person:ann",
+        "a-1",
+        3,
+        "0" * 64,
+        "/work",
+        812.5,
+    ),
+    memory.MemoryStored("m-1", "Зовут “Ли” 李", "fact", "global", "/work", "c-1", 0.8, "r-1", True),
+    memory.MemoryEdited("m-1", "Зовут Ли", "preference", 0.9),
+    memory.MemoryAccepted("m-1"),
+    memory.MemoryForgotten("m-1"),
+    memory.LessonProposed("l-1", "Look before you leap.", "r-1"),
+    memory.LessonAccepted("l-1"),
+    memory.LessonRejected("l-1"),
+    memory.LessonForgotten("l-1"),
+    after.AfterRequested("r-1", "c-1", "remember this", "I will", "/work", True, True, True),
+    after.AfterClaimed("worker-1", 3),
+    after.AfterReleased("worker-1", 3),
+    after.MemoryPolicyDecided(True, "preference", "likes tea", 0.7, "global", "m-0"),
+    after.MemoryKept("m-1"),
+    after.ReflectionCompleted("l-1", "Reusable lesson: look."),
+    after.RoleFailed("critic", "provider_error", "it went away"),
+    after.AfterFinished(),
 )
 
 

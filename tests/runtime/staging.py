@@ -15,6 +15,7 @@ from quarterdeck.adapters.lockbox import MemoryLockbox
 from quarterdeck.adapters.no_knowledge import NoKnowledge
 from quarterdeck.adapters.no_tools import NoTools
 from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.engine.money import Prices
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import ContentStreamed, Role, RunFinished
 from quarterdeck.events.talk import MessageAdded
@@ -37,6 +38,7 @@ from quarterdeck.ports import (
     Traits,
     Weighed,
 )
+from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.testing.scripted import ScriptedModel, Turn
@@ -141,6 +143,8 @@ class Stage:
         self.knowledge: Knowledge = NoKnowledge()
         self.lockbox = MemoryLockbox(SystemClock())
         self.approval_s = 3600.0
+        self.prices: Prices = {}
+        self.caps = Caps()
 
     async def close(self) -> None:
         for supervisor in self.supervisors:
@@ -156,7 +160,8 @@ class Stage:
     def crew(self, cast: Cast, toolbox: Toolbox, worker: str) -> Crew:
         knowledge, clock = self.knowledge, SystemClock()
         here = (worker, lambda asked: asked or "/work", self.approval_s)
-        return Crew(self.log, cast, toolbox, knowledge, self.lockbox, clock, SystemIds(), *here)
+        purse = Purse(self.log, clock, self.prices, self.caps)
+        return Crew(self.log, cast, toolbox, knowledge, self.lockbox, clock, SystemIds(), purse, *here)
 
     async def staffed(self, models: Model | Cast, toolbox: Toolbox | None = None, **options: Any) -> Supervisor:
         supervisor = self.supervisor(models, toolbox, **options)

@@ -397,6 +397,20 @@ async def test_what_changes_nothing_is_simply_done_again_after_a_crash(stage: St
     assert (len(drawer.used), seen.of(tool.ApprovalRequested)) == (2, [])
 
 
+async def test_what_changes_nothing_and_was_allowed_is_done_again_without_asking_again(stage: Stage) -> None:
+    drawer = Hanging(frozenset({"read_note"}))
+    first = await stage.staffed(calling(read()), drawer, worker="one.a")
+    task = await stage.ask(loop="native")
+    [request] = await asked(stage, task)
+    await answer(stage.desk, LOCAL_OWNER, request.approval, ALLOW)
+    await stage.until(task, lambda seen: bool(seen.of(tool.ToolStarted)))
+    await stage.let_go(first)
+    await stage.staffed(saying("Done."), drawer, worker="two.a")
+    seen = await stage.ended(task)
+    assert (len(drawer.used), len(seen.of(tool.ApprovalRequested))) == (2, 1)
+    assert [began.approval for began in seen.of(tool.ToolStarted)] == [request.approval, None]
+
+
 async def test_what_can_be_looked_up_after_a_crash_is_not_done_again_if_it_was_done(stage: Stage) -> None:
     class Probed(Hanging):
         async def weigh(self, call: ToolCall, site: Site) -> Weighed:
@@ -458,4 +472,4 @@ async def test_a_tool_that_vanished_between_asking_and_doing_is_a_failed_tool(st
     await answer(stage.desk, LOCAL_OWNER, request.approval, ALLOW)
     async with bounded():
         await stage.ended(task)
-    assert (drawer.used, model.requests[1].messages[-1].content) == ([], "write_note failed: the drawer is gone.")
+    assert (drawer.used, model.requests[1].messages[-1].content) == ([], "failed: the drawer is gone.")

@@ -8,16 +8,17 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from staging import Cast, Playing, Stage, bounded, name, saying
+from staging import Cast, Drawer, Playing, Stage, bounded, name, saying
 
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.events import run as ev
 from quarterdeck.events.base import Event
 from quarterdeck.kernel.errors import Fenced, StorageFull
 from quarterdeck.kernel.ids import RunId
+from quarterdeck.kernel.parts import ToolCall, ToolSpec
 from quarterdeck.log.entries import Claim, Entry
 from quarterdeck.log.memory import MemoryStore
-from quarterdeck.ports import Batch, Burst, Ended, ModelEvent, ModelRequest
+from quarterdeck.ports import Batch, Burst, Ended, ModelEvent, ModelRequest, Site
 from quarterdeck.testing.scripted import ScriptedModel, Turn
 
 
@@ -384,3 +385,18 @@ async def test_another_models_trouble_is_its_own(stage: Stage) -> None:
     assert (await stage.answer_to("quiet")).answer == "All."
     end = (await stage.ended(loud)).end
     assert (end.outcome, end.code, len(end.answer)) == ("failed", "model_error", 25_000)
+
+
+async def test_a_claim_of_a_worker_that_is_gone_may_come_in_late(stage: Stage) -> None:
+    """It was on its way to the disk when its loop was closed, and goes in between our looking and our claiming."""
+
+    class Slow(Drawer):
+        async def specs(self, site: Site) -> tuple[ToolSpec, ...]:
+            if not self.used:
+                self.used.append(ToolCall("late", "claim", "{}"))
+                gone = Claim("process.gone", 1)
+                await stage.log.append(Entry(name(site.run), (ev.RunClaimed(gone.worker, 1),), claim=gone))
+            return await super().specs(site)
+
+    await stage.staffed(saying("Done."), Slow())
+    assert (await stage.ended(await stage.ask(loop="native"))).end.answer == "Done."

@@ -205,7 +205,7 @@ async def test_roles_plan_use_tools_and_the_thinker_sees_what_they_returned(stag
     last = thinker.requests[0].messages[-1]
     assert last.role == "user"
     assert last.content.startswith("tool_observations")
-    assert "read_note: blue" in last.content
+    assert 'read_note {"name": "a"}: blue' in last.content
     assert [changed.stage for changed in seen.of(ev.StageChanged)] == ["planning", "running_tool", "answering"]
     assert action.requests[0].schema is not None
     assert thinker.requests[0].tools == ()

@@ -150,12 +150,13 @@ async def test_the_password_is_taken_out_of_what_is_said(tmp_path: Path) -> None
 
 
 async def test_no_error_carries_the_password(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    bench = bench_with(tmp_path, "sleep 1000\n")
+    bench = bench_with(tmp_path, 'sleep 1000 & echo $$ $! > "$0.pids"; wait\n')
     deed = await bench.deed(SHELL, command="sudo true", password=PASSWORD, timeout_s=1)
     assert PASSWORD not in repr(deed)
     done = await bench.do(deed)
     assert not done.ok
     assert "longer than 1 seconds" in done.text
+    assert wait_until_gone([int(pid) for pid in (tmp_path / "sudo.pids").read_text().split()])
     missing = Bench(LocalToolbox([ShellExecSafe(small_judge, SmallRedactor, sudo="/nonexistent")]), bench.site)
     done = await missing.use(SHELL, command="sudo true", password=PASSWORD)
     assert not done.ok

@@ -257,3 +257,27 @@ def _asked(deed: object) -> object:
     from quarterdeck.adapters.tools.writing import WriteFile
 
     return read(WriteFile, deed.weighed.arguments)  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("existing", [True, False])
+async def test_a_file_that_changes_while_the_draft_is_written_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, existing: bool
+) -> None:
+    """Somebody writes at the very last moment that can still be seen."""
+    path = tmp_path / "f"
+    if existing:
+        path.write_text("before")
+    bench = files(tmp_path)
+    deed = await bench.deed("file_write", path="f", content="after")
+    fsync = os.fsync
+
+    def somebody_writes(fd: int) -> None:
+        fsync(fd)
+        path.write_text("somebody else's")
+
+    monkeypatch.setattr(os, "fsync", somebody_writes)
+    with pytest.raises(ToolFailed, match="changed while it was written"):
+        await bench.do(deed)
+    monkeypatch.undo()
+    assert path.read_text() == "somebody else's"
+    assert os.listdir(tmp_path) == ["f"]

@@ -18,6 +18,10 @@ COMMANDS = {
     "chat": ("quarterdeck.cli.chat", "talk to a model in the terminal"),
     "runs": ("quarterdeck.cli.runs", "list, watch, steer and stop runs"),
     "approvals": ("quarterdeck.cli.approvals", "see what runs ask, and answer; what is allowed for always"),
+    "skills": ("quarterdeck.cli.skills", "list and show skills"),
+    "audit": ("quarterdeck.cli.audit", "list, export and verify the commands that were run"),
+    "memory": ("quarterdeck.cli.memory", "what is remembered: read, correct, forget"),
+    "experience": ("quarterdeck.cli.experience", "lessons that runs taught: accept, reject"),
     "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
     "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
     "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),
@@ -62,7 +66,7 @@ def run(words: Sequence[str]) -> int:
 
 
 def _without_command(words: Sequence[str]) -> int:
-    listed = "\n".join(f"  {name:<10}{help_line}" for name, (_, help_line) in COMMANDS.items())
+    listed = "\n".join(f"  {name:<12}{help_line}" for name, (_, help_line) in COMMANDS.items())
     parser = Parser(
         prog="quarterdeck",
         usage="quarterdeck COMMAND …",

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Literal
 
 from quarterdeck import __version__
@@ -18,7 +19,7 @@ from quarterdeck.client import Client
 from quarterdeck.kernel.errors import Problem
 from quarterdeck.server.serve import listen
 from quarterdeck.settings import Settings
-from quarterdeck.wiring import storage_facts, what_answers
+from quarterdeck.wiring import skills_shelf, storage_facts, what_answers
 
 State = Literal["ok", "note", "bad"]
 LIBRARIES = ("aiohttp", "apsw", "fastapi", "starlette", "uvicorn", "uvloop", "orjson", "httptools")
@@ -52,6 +53,7 @@ def examined(settings: Settings) -> Iterator[Check]:
     yield asyncio.run(_port(holder, str(settings.database)))
     yield asyncio.run(_model(settings))
     yield _sandbox()
+    yield _skills(settings)
 
 
 def _python() -> Check:
@@ -146,3 +148,12 @@ def _sandbox() -> Check:
         return Check("sandbox", "ok", f"{path} works")
     says = f"{path} is there but does not work here: {' '.join(why) or 'it says nothing'}"
     return Check("sandbox", "note", says, "Allow user namespaces; until then every command is asked about.")
+
+
+def _skills(settings: Settings) -> Check:
+    """Those that a run in this folder would find."""
+    shelf = skills_shelf(settings, Path.cwd())
+    says = f"{len(shelf.skills)} can be used: {', '.join(skill.name for skill in shelf.skills)}"
+    if shelf.troubles:
+        return Check("skills", "note", says, " ".join(shelf.troubles))
+    return Check("skills", "ok", says)

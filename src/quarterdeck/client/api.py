@@ -11,6 +11,7 @@ import orjson
 
 from quarterdeck.client.follow import Ask, Following, Patience
 from quarterdeck.client.http import ANSWER_S, Http
+from quarterdeck.client.remembered import ExperienceCalls, MemoryCalls
 from quarterdeck.client.stream import Reading, Told
 from quarterdeck.client.trouble import Refused
 from quarterdeck.kernel.parts import Reasoning
@@ -24,6 +25,7 @@ class Client:
     def __init__(self, url: str = "http://127.0.0.1:8101", *, patience: Patience | None = None) -> None:
         self._patience = patience or Patience()
         self._http = Http(url, self._patience.silence_s)
+        self.memory, self.experience = MemoryCalls(self._http), ExperienceCalls(self._http)
 
     @property
     def url(self) -> str:
@@ -95,6 +97,15 @@ class Client:
     async def conversation(self, conversation: str) -> dict[str, Any]:
         found: dict[str, Any] = await self._json("GET", f"/v1/conversations/{quote(conversation, safe='')}")
         return found
+
+    async def get(self, path: str, **params: object) -> Any:
+        """What stands at a path, as JSON; a parameter that is None is left out."""
+        return await self._json("GET", path, params)
+
+    async def lines(self, path: str) -> AsyncGenerator[bytes, None]:
+        """What stands at a path, a line at a time."""
+        async for line in self._http.lines(path):
+            yield line
 
     # What runs ask of people
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
@@ -77,6 +77,21 @@ class Http:
             if not 200 <= response.status < 300:
                 raise await _refusal(response)
             yield response
+
+    async def lines(self, path: str) -> AsyncGenerator[bytes, None]:
+        try:
+            async with self.open("GET", path, headers={}) as response:
+                rest = b""
+                async for piece in response.content.iter_any():
+                    *whole, rest = (rest + piece).split(b"\n")
+                    for line in whole:
+                        yield line
+                if rest:
+                    raise self.unreachable()
+        except Passing as passing:
+            raise passing.refused from None
+        except BROKEN as error:
+            raise self.unreachable(error) from None
 
     def unreachable(self, error: BaseException | None = None) -> Unreachable:
         why = "it took too long" if isinstance(error, TimeoutError) else ""

@@ -34,6 +34,19 @@ class Unknown(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class Erased(Event):
+    """A fact whose content was forgotten on purpose: its place, its kind and why are all that is left of it."""
+
+    kind: str
+    reason: str = ""
+    places: int = 1
+
+    @property
+    def span(self) -> int:
+        return self.places
+
+
+@dataclass(frozen=True, slots=True)
 class Recorded:
     """An event as the log holds it: where, when, by whom, and because of what."""
 

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import run, steering, talk, tool
+from quarterdeck.events import after, audit, memory, money, run, steering, talk, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -51,6 +51,25 @@ VOCABULARY: tuple[type[Event], ...] = (
     steering.InterventionExpired,
     talk.ConversationOpened,
     talk.MessageAdded,
+    money.MoneyReserved,
+    money.MoneySettled,
+    audit.CommandAudited,
+    memory.MemoryStored,
+    memory.MemoryEdited,
+    memory.MemoryAccepted,
+    memory.MemoryForgotten,
+    memory.LessonProposed,
+    memory.LessonAccepted,
+    memory.LessonRejected,
+    memory.LessonForgotten,
+    after.AfterRequested,
+    after.AfterClaimed,
+    after.AfterReleased,
+    after.MemoryPolicyDecided,
+    after.MemoryKept,
+    after.ReflectionCompleted,
+    after.RoleFailed,
+    after.AfterFinished,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

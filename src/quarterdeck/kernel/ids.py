@@ -37,6 +37,19 @@ def conversation_stream(tenant: TenantId, conversation: ConversationId) -> Strea
     return StreamName(tenant, "conversation", conversation)
 
 
+def memory_stream(tenant: TenantId) -> StreamName:
+    return StreamName(tenant, "memory", "main")
+
+
+def experience_stream(tenant: TenantId) -> StreamName:
+    return StreamName(tenant, "experience", "main")
+
+
+def after_stream(tenant: TenantId, key: str) -> StreamName:
+    """What happens after a run; `key` is the run's id, or that of a later look back at it."""
+    return StreamName(tenant, "after", key)
+
+
 def approval_stream(tenant: TenantId, approval: str) -> StreamName:
     return StreamName(tenant, "approval", approval)
 
@@ -47,6 +60,15 @@ def intervention_stream(tenant: TenantId, intervention: str) -> StreamName:
 
 def rules_stream(tenant: TenantId) -> StreamName:
     return StreamName(tenant, "rules", "main")
+
+
+def ledger_stream(tenant: TenantId, key: str) -> StreamName:
+    """Of one day, by its date; or of one run, by its id."""
+    return StreamName(tenant, "ledger", key)
+
+
+def command_audit(tenant: TenantId) -> StreamName:
+    return StreamName(tenant, "audit", "commands")
 
 
 def checked_name(text: str, what: str) -> str:

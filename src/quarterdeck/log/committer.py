@@ -22,6 +22,7 @@ from quarterdeck.kernel.errors import Conflict, Problem, StorageBroken
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.entries import Appended, Entry
+from quarterdeck.log.erasing import Erasure, erased_rows
 from quarterdeck.log.rows import DELTAS, SALT, admit, advanced, placed, recorded, refuse, repeated, row_of
 from quarterdeck.log.spout import DeltaKind, Pour, Spout
 from quarterdeck.log.tail import Tail
@@ -43,6 +44,7 @@ class Append:
     """Entries that go in together or not at all. `done` is told on the loop that asked."""
 
     entries: tuple[Entry, ...]
+    erasures: tuple[Erasure, ...]
     once: Once | None
     loop: asyncio.AbstractEventLoop
     done: Callable[[Appended | Exception], None]
@@ -145,6 +147,7 @@ class Committer:
         """Only called by a chore, on the thread."""
         self._must_be_whole()
         self._store.forget_onces(before)
+        self._store.scrub()
 
     def _must_be_whole(self) -> None:
         if self.broken is not None:
@@ -200,7 +203,7 @@ class Committer:
                 self._pour(work, job, at, salts)
             elif isinstance(job, Append):
                 self._append(work, job, at, salts)
-        if work.rows or work.batch.onces:
+        if work.rows or work.batch.onces or work.batch.erased:
             self._write(work)
         return work
 
@@ -222,6 +225,14 @@ class Committer:
             self._states.popitem(last=False)
         for name, row in work.rows:
             self._tail.add(name, row)
+        if work.batch.erased:
+            for state, _ in work.batch.erased:
+                self._tail.forget(state.name)
+            self._scrub()
+
+    def _scrub(self) -> None:
+        with contextlib.suppress(Problem):  # what was committed stays committed; the store tries again later
+            self._store.scrub()
 
     def _known(self, batch: Batch, name: StreamName) -> StreamState:
         state = batch.streams.get(name) or self._states.get(name) or self._store.stream(name)
@@ -253,11 +264,13 @@ class Committer:
     def _append(self, work: _Work, job: Append, at: float, salts: Iterator[bytes]) -> None:
         try:
             answer, steps = self._judge(work.batch, job, at, salts)
+            forgotten = erased_rows(job.erasures if answer.answer is None else (), self._committed, self._store)
         except Problem as error:
             work.answers.append((job, error))
             return
         for before, after, rows in steps:
             self._adopt(work, before, after, rows)
+        work.batch.erased += forgotten
         if answer.answer is None and job.once is not None:
             work.batch.onces.append((job.once, at))
         work.answers.append((job, answer))
@@ -284,6 +297,9 @@ class Committer:
             steps.append((known_state, after, rows))
             places.append((known_state.head + 1, after.head))
         return Appended(tuple(places)), steps
+
+    def _committed(self, name: StreamName) -> StreamState | None:
+        return self._states.get(name) or self._store.stream(name)
 
     def _answered(self, batch: Batch, once: Once) -> bytes | None:
         known = next((o for o, _ in batch.onces if o.key == once.key), None) or self._store.once(once.key)

@@ -14,6 +14,7 @@ from quarterdeck.log.committer import Append, Chore, Committer, View
 from quarterdeck.log.cursor import Cursor
 from quarterdeck.log.doorbell import Doorbell, Listener
 from quarterdeck.log.entries import Appended, Entry
+from quarterdeck.log.erasing import Erasure
 from quarterdeck.log.spout import Spout
 from quarterdeck.log.tail import Tail
 from quarterdeck.log.verify import troubles
@@ -59,8 +60,10 @@ class Log:
 
     # Writing
 
-    async def append(self, *entries: Entry, once: Once | None = None) -> Appended:
-        """Append to one or more streams in one transaction; it is on the disk when this returns."""
+    async def append(self, *entries: Entry, once: Once | None = None, erasing: Sequence[Erasure] = ()) -> Appended:
+        """Append to one or more streams in one transaction; it is on the disk when this returns.
+
+        What is `erasing` goes in the same transaction, and is then in no file any more."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Appended] = loop.create_future()
 
@@ -73,7 +76,7 @@ class Log:
                 answered.set_result(answer)
 
         self._bell()
-        self._committer.submit(Append(entries, once, loop, done))
+        self._committer.submit(Append(entries, tuple(erasing), once, loop, done))
         return await answered
 
     def spout(self, name: StreamName, *, fence: int, actor: str, cause: str | None = None) -> Spout:
@@ -89,6 +92,10 @@ class Log:
         if not gone:
             return state
         return await self._chore(lambda: self._committer.trimmed(name, gone[-1], snapshot))
+
+    async def erase(self, name: StreamName, place: int, reason: str) -> None:
+        """Take the content out of the row that holds this place. The chain of hashes stays whole."""
+        await self.append(erasing=(Erasure(name, (place,), reason),))
 
     async def forget_onces(self, before: float) -> None:
         await self._chore(lambda: self._committer.forget_onces(before))
@@ -160,10 +167,10 @@ class Log:
     async def backup(self, path: str) -> None:
         await self._in_thread(self._store.backup, path)
 
-    async def verify(self) -> list[str]:
+    async def verify(self, only: StreamName | None = None) -> list[str]:
         """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written."""
         known = await self._chore(self._committer.known)
-        return await self._in_thread(troubles, self._store, known)
+        return await self._in_thread(troubles, self._store, known, only)
 
     async def close(self) -> None:
         """Commit what was submitted, then let go of the store. Nothing may be appended afterwards."""

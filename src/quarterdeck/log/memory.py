@@ -10,7 +10,7 @@ from typing import Any
 
 from quarterdeck.kernel.errors import Invalid
 from quarterdeck.kernel.ids import StreamName
-from quarterdeck.ports import Batch, Change, Once, Put, Query, Row, StreamState, Table
+from quarterdeck.ports import Add, Batch, Change, Drop, Once, Put, Query, Row, StreamState, Table
 
 
 class MemoryTables:
@@ -29,8 +29,15 @@ class MemoryTables:
             if isinstance(change, Put):
                 blank = dict.fromkeys(change.table.columns)
                 lines[tuple(change.line[column] for column in change.table.key)] = {**blank, **change.line}
-            elif (line := lines.get(tuple(change.key[column] for column in change.table.key))) is not None:
-                line.update(change.values)
+                continue
+            if isinstance(change, Drop):
+                for gone in [key for key, line in lines.items() if change.key.items() <= line.items()]:
+                    del lines[gone]
+                continue
+            key = tuple(change.key[column] for column in change.table.key)
+            if (line := lines.get(key)) is not None:
+                added = isinstance(change, Add)
+                line.update({n: line[n] + v if added else v for n, v in change.values.items()})
 
     def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None:
         line = self._lines[table.name].get(tuple(key[column] for column in table.key))
@@ -86,6 +93,9 @@ class MemoryStore:
                 self._rows.setdefault(state.id, []).append(kept)
                 self._order.append((state.name, kept))
             self._tables.apply(batch.changes)
+            for state, row in batch.erased:
+                there = next(kept for kept in self._rows[state.id] if kept.first == row.first)
+                there.data, there.salt, there.wire = row.data, row.salt, None
             for once, at in batch.onces:
                 self._onces[once.key] = (once, at)
 
@@ -119,6 +129,9 @@ class MemoryStore:
             self._rows[stream.id] = [row for row in self._rows[stream.id] if row.last > stream.floor]
             self._order = [(n, r) for n, r in self._order if n != stream.name or r.last > stream.floor]
             self._snapshots[stream.id] = snapshot
+
+    def scrub(self) -> bool:
+        return True
 
     def snapshot(self, stream: StreamState) -> bytes | None:
         return self._snapshots.get(stream.id)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import orjson
 
-from quarterdeck.events.base import Event, Recorded
+from quarterdeck.events.base import Erased, Event, Recorded
 from quarterdeck.events.codec import BY_KIND, decode, encode
 from quarterdeck.events.run import ContentStreamed, ReasoningStreamed
 from quarterdeck.kernel.errors import Closed, Conflict, Fenced, Invalid, Moved
@@ -18,6 +18,8 @@ from quarterdeck.ports import Mark, Row, StreamState
 
 DELTAS = frozenset({ContentStreamed.KIND, ReasoningStreamed.KIND})
 SALT = 16
+DIGEST = 32  # stands in the salt's place where a row was erased
+LONGEST_REASON = 200
 
 
 def admit(state: StreamState, entry: Entry, alive: Callable[[str], bool]) -> StreamState:
@@ -108,7 +110,7 @@ def advanced(s: StreamState, row: Row, *, closed: bool = False) -> StreamState:
 def link(name: StreamName, row: Row, before: bytes) -> bytes:
     """The row's hash over the one before it. Its data enters as a salted digest, so that erasing data and salt
     leaves a chain that still verifies and a digest that gives nothing away."""
-    inner = hashlib.sha256(row.salt + row.data).digest()
+    inner = row.salt if len(row.salt) == DIGEST else hashlib.sha256(row.salt + row.data).digest()
     place = (name.tenant, name.kind, name.key, row.first, row.last, row.at)
     head = orjson.dumps((*place, row.kind, row.version, row.actor, row.cause))
     return hashlib.sha256(before + head + inner).digest()
@@ -128,7 +130,8 @@ def broken_link(state: StreamState, rows: Iterable[Row]) -> str | None:
 
 def _genuine(name: StreamName, row: Row, chain: bytes) -> bool:
     try:
-        return len(row.salt) == SALT and row.last >= row.first and link(name, row, chain) == row.chain
+        whole = len(row.salt) == SALT or (len(row.salt) == DIGEST and _is_marker(row.data))
+        return whole and row.last >= row.first and link(name, row, chain) == row.chain
     except (TypeError, ValueError):  # a value of another type than was written
         return False
 
@@ -139,7 +142,25 @@ def unended(state: StreamState, last: Row | None) -> bool:
     return state.closed and kind is not None and not kind.TERMINAL
 
 
+def erased(row: Row, reason: str) -> Row:
+    """The row without its content: a mark of why, and the digest that keeps the chain whole and gives nothing away."""
+    marker = orjson.dumps({"erased": reason[:LONGEST_REASON]})
+    return replace(row, data=marker, salt=hashlib.sha256(row.salt + row.data).digest(), wire=None)
+
+
+def is_erased(row: Row) -> bool:
+    return len(row.salt) == DIGEST
+
+
+def _is_marker(data: bytes) -> bool:
+    """What stands in an erased row is outside the chain, so that it may be nothing but the mark."""
+    told = orjson.loads(data)
+    return isinstance(told, dict) and list(told) == ["erased"] and isinstance(told["erased"], str)
+
+
 def event_of(row: Row) -> Event:
+    if is_erased(row):
+        return Erased(row.kind, orjson.loads(row.data)["erased"], row.last - row.first + 1)
     return decode(row.kind, row.version, row.data, row.last - row.first + 1)
 
 
@@ -151,6 +172,8 @@ def cut(row: Row, after: int) -> Row:
     """The part of a row behind a place in its middle: a reader may stand between two deltas of one commit."""
     if row.first > after:
         return row
+    if is_erased(row):
+        return replace(row, first=after + 1, wire=None)
     event = event_of(row)
     if not isinstance(event, ContentStreamed | ReasoningStreamed):
         return row

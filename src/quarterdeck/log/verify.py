@@ -13,13 +13,15 @@ from quarterdeck.ports import Row, Store, StreamState
 PAGE = 500
 
 
-def troubles(store: Store, known: Mapping[StreamName, StreamState] | None = None) -> list[str]:
+def troubles(
+    store: Store, known: Mapping[StreamName, StreamState] | None = None, only: StreamName | None = None
+) -> list[str]:
     """What is wrong, a sentence for each stream; nothing where every place and hash is as it was written.
 
-    `known` is where streams stood before, which tells when an end was cut off.
+    `known` is where streams stood before, which tells when an end was cut off. `only` looks at one stream.
     """
-    found, left = [], dict(known or {})
-    for state in store.streams():
+    found, left = [], {name: state for name, state in (known or {}).items() if only in {None, name}}
+    for state in store.streams() if only is None else filter(None, (store.stream(only),)):
         seen = left.pop(state.name, None)
         trouble = _lasting_trouble(store, state, 0 if seen is None else seen.head)
         if trouble is not None:

@@ -31,6 +31,7 @@ from quarterdeck.engine.run import (
 from quarterdeck.engine.run.decide import loose_ends, suspect
 from quarterdeck.engine.run.open_call import OpenCall
 from quarterdeck.engine.run.stats import measured as stats_of
+from quarterdeck.events.after import AfterRequested
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import (
     AttemptFinished,
@@ -48,16 +49,19 @@ from quarterdeck.events.run import (
 )
 from quarterdeck.events.talk import MessageAdded
 from quarterdeck.events.tool import ApprovalDecided, PasswordRequested, ToolStarted
-from quarterdeck.kernel.errors import Moved
+from quarterdeck.kernel.errors import LimitReached, Moved
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, conversation_stream
 from quarterdeck.log.entries import Claim, Entry
 from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.log.spout import Spout
 from quarterdeck.ports import Clock, Deed, Ids, Knowledge, Lockbox, Site, Toolbox
+from quarterdeck.runtime.after import after_run
 from quarterdeck.runtime.asking import asked_for
+from quarterdeck.runtime.auditing import audited
 from quarterdeck.runtime.call import Caller, Measured
 from quarterdeck.runtime.history import history
+from quarterdeck.runtime.purse import Held, Purse
 from quarterdeck.runtime.roles import Models
 from quarterdeck.runtime.succession import successor, without
 from quarterdeck.runtime.tools import Tools
@@ -80,9 +84,11 @@ class Crew:
     lockbox: Lockbox
     clock: Clock
     ids: Ids
+    purse: Purse
     worker: str
     workspace: Callable[[str | None], str]
     approval_s: float = APPROVAL_S
+    reflection: bool = False
 
 
 class Runner:
@@ -101,6 +107,8 @@ class Runner:
         self._over = False
         self._due_at: float | None = None
         self._tools: Tools | None = None
+        self._asked_by: str | None = None
+        self._slight = False
         self.wake_at: float | None = None  # when a run that rests is to be looked at again by itself
 
     async def drive(self) -> None:
@@ -187,6 +195,20 @@ class Runner:
 
     async def _call(self, call: CallModel, state: RunState, context: Context) -> None:
         model = await self._caller.model_name(call)
+        try:
+            held = await self._held(call, model)
+        except LimitReached as limit:
+            spent = Finish("failed", state.answer, limit.code, limit.detail)
+            await self._finish(spent, state, head=self._fold.seq)
+            return
+        ended = await self._called(call, state, context, model)  # one that is lost is settled by the next attempt
+        await self._crew.purse.settle(held, ended.usage if isinstance(ended, AttemptFinished) else None)
+
+    async def _held(self, call: CallModel, model: str) -> Held | None:
+        run = RunId(self._name.key)
+        return await self._crew.purse.hold(self._name.tenant, run, call.attempt, model, call.messages, tools=call.tools)
+
+    async def _called(self, call: CallModel, state: RunState, context: Context, model: str) -> Event | None:
         stage = () if state.stage == call.stage else (StageChanged(call.stage),)
         started = AttemptStarted(call.attempt, call.role, model)
         begin = await self._append(*call.before, *stage, started)
@@ -196,7 +218,7 @@ class Runner:
         spout = self._spout()
         ended = await self._unless_interrupted(self._caller.carry_out(call, spout, self._measured, native=native))
         if ended is None:
-            return
+            return None
         foreseen = self._foreseen(state, started, ended)
         last = decide(foreseen, context)
         if isinstance(ended, AttemptFinished) and isinstance(last, Finish) and not self._interrupted:
@@ -204,6 +226,7 @@ class Runner:
             await self._finish(last, foreseen, ended, head=head, behind=spout)
         if not self._over:
             await self._append(ended, behind=spout)
+        return ended
 
     def _foreseen(self, state: RunState, started: AttemptStarted, ended: Event) -> RunState:
         """The state as it will be read back, so that a whole answer and the end of its run are one commit."""
@@ -238,14 +261,25 @@ class Runner:
             await self._record(tuple(found), state)
             return
         stage = () if state.stage == "running_tool" else (StageChanged("running_tool"),)
-        begun = tuple(ToolStarted(c.call, c.approval) for c in calls)
+        begun = tuple(ToolStarted(c.call, None if c.approval == c.spent else c.approval) for c in calls)
         if not await self._record((*stage, *begun), state):
             return
-        deeds = [self._carried_out(tools, c, way) for c, way in ready if not isinstance(way, tuple)]
+        deeds = [self._carried_out(tools, c, way, state) for c, way in ready if not isinstance(way, tuple)]
         await self._unless_interrupted(_together(deeds))
 
-    async def _carried_out(self, tools: Tools, c: OpenCall, deed: Deed) -> None:
-        await self._append(await tools.carry_out(c, deed, self._append))
+    async def _carried_out(self, tools: Tools, c: OpenCall, deed: Deed, state: RunState) -> None:
+        begun = self._crew.clock.steady()
+        ended = await tools.carry_out(c, deed, self._append)
+        took_ms = round((self._crew.clock.steady() - begun) * 1000, 1)
+        secrets = () if deed.password is None else (deed.password,)
+        await self._append(ended, also=self._audited(state, (ended,), took_ms, secrets))
+
+    def _audited(
+        self, state: RunState, events: Sequence[Event], took_ms: float | None = None, secrets: Sequence[str] = ()
+    ) -> tuple[Entry, ...]:
+        return audited(
+            self._name, state, events, self._actor, asked_by=self._asked_by, took_ms=took_ms, secrets=secrets
+        )
 
     async def _rest(self, status: WaitStatus, state: RunState) -> None:
         """Let go until somebody has done something; where they just have, or did not in time, look again."""
@@ -261,7 +295,8 @@ class Runner:
     async def _record(self, events: tuple[Event, ...], state: RunState) -> bool:
         """Append, unless a person was quicker with what it is about."""
         with contextlib.suppress(Moved):
-            await self._append(*events, also=twins(self._name, state, events, self._actor))
+            also = (*twins(self._name, state, events, self._actor), *self._audited(state, events))
+            await self._append(*events, also=also)
             return True
         return False
 
@@ -285,10 +320,29 @@ class Runner:
         events = (*before, *heeded, *loose_ends(without(state, heeded), "the run has ended"), ended)
         stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
         talk = Entry(stream, (said, *next_said), actor=self._actor, cause=self._name.key)
-        also = (talk, *twins(self._name, state, events, self._actor), *next_run)
+        also = (talk, *twins(self._name, state, events, self._actor), *next_run, *self._afterwards(finish, state))
         with contextlib.suppress(Moved):
             await self._append(*events, also=also, head=head, behind=behind)
             self._over = True
+
+    def _afterwards(self, finish: Finish, state: RunState) -> tuple[Entry, ...]:
+        """A look back at what was done, which nobody waits for."""
+        asked = state.requested
+        assert asked is not None
+        memory = asked.loop == "roles"
+        if finish.outcome != "completed" or not (memory or self._crew.reflection):
+            return ()
+        wanted = AfterRequested(
+            self._name.key,
+            asked.conversation,
+            asked.message,
+            finish.answer,
+            self._crew.workspace(asked.workspace),
+            memory,
+            self._crew.reflection,
+            tainted=state.tainted or self._slight,
+        )
+        return (after_run(self._name, wanted, self._actor),)
 
     # The log
 
@@ -337,10 +391,11 @@ class Runner:
         conversation = ConversationId(asked.conversation)
         told = await history(crew.log, conversation_stream(self._name.tenant, conversation), self._name.key)
         site = self._site(asked)
+        self._slight = await self._caller.is_slight()
         return Context(
             told,
             await crew.toolbox.specs(site),
-            await self._caller.is_slight(),
+            self._slight,
             await crew.knowledge.memories(site, asked.message),
             await crew.knowledge.lessons(site, asked.message),
             await crew.knowledge.skill(site, asked.message),
@@ -359,6 +414,7 @@ class Runner:
 
     async def _requested_at(self) -> float:
         rows = await self._crew.log.read(self._name, 0, 1)
+        self._asked_by = rows[0].actor
         return rows[0].at
 
     # Deadlines

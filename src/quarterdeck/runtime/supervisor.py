@@ -108,8 +108,10 @@ class Supervisor:
         again = False
         try:
             await runner.drive()
-        except (Fenced, Closed):
-            pass  # somebody else has it, or it is over
+        except Closed:
+            pass  # it is over
+        except Fenced:
+            await self._look_again(name)
         except Problem as problem:
             logger.warning("%s rests for a while: %s", name, problem.detail)
             again = problem.code != "storage_broken"
@@ -127,6 +129,13 @@ class Supervisor:
             self._later(name, self._again_s)
         elif runner.wake_at is not None:
             self._later(name, min(max(0.0, runner.wake_at - self._crew.clock.now()), LONGEST_SLEEP_S))
+
+    async def _look_again(self, name: StreamName) -> None:
+        """Somebody else has it. One that is gone since, whose last claim came in late, leaves it to us."""
+        with contextlib.suppress(Problem):
+            state = await self._crew.log.look(name)
+            if state is not None and not (state.owner and self._crew.log.alive(state.owner)):
+                self._woken.add(name)
 
     def _later(self, name: StreamName, seconds: float) -> None:
         def due() -> None:

@@ -10,7 +10,19 @@ from starlette.types import Receive, Scope, Send
 
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
-from quarterdeck.server.routes import approvals, chat, conversations, health, steering, tasks
+from quarterdeck.server.routes import (
+    approvals,
+    audit,
+    chat,
+    conversations,
+    experience,
+    health,
+    memory,
+    skills,
+    steering,
+    tasks,
+    usage,
+)
 from quarterdeck.server.sse import LATER, EventStream
 from quarterdeck.server.station import House, put_station
 
@@ -47,7 +59,9 @@ def create_app(house: House, version: str) -> FastAPI:
         responses=problems.DOCUMENTED,
     )
     problems.install(app)
-    for routes in (health, chat, tasks, steering, approvals, conversations):
+    speaking = (health, chat, tasks, steering, approvals, conversations)
+    keeping = (memory, experience, skills, usage, audit)
+    for routes in (*speaking, *keeping):
         app.include_router(routes.router)
     app.add_middleware(Gate, enter=enter)
     return app

@@ -11,9 +11,11 @@ from starlette.requests import Request
 from starlette.types import Scope as AsgiScope
 
 from quarterdeck.actions.desk import Desk
+from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.scope import Scope
-from quarterdeck.ports import Lockbox
+from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.sse import OpenStreams
+from quarterdeck.views.recall import Recall
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,9 @@ class Station:
     deadline_s: float | None
     about: Callable[[], Awaitable[About]]
     model_ready: Callable[[], Awaitable[None]]
+    skills: Skills
+    prices: Prices
+    recall: Recall
 
 
 class House(Protocol):

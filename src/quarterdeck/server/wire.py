@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -79,6 +79,105 @@ class Conversation(ConversationLine):
     messages: list[Said]
 
 
+class SkillLine(BaseModel):
+    name: str
+    description: str
+    origin: Literal["built_in", "user", "workspace"]
+
+
+class WholeSkill(SkillLine):
+    keywords: list[str]
+    body: str
+
+
+class UsedModel(BaseModel):
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    usd: float | None
+
+
+class UsedDay(BaseModel):
+    day: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    usd: float | None
+    models: list[UsedModel]
+
+
+class AuditedCommand(BaseModel):
+    event_type: str
+    seq: int
+    at: float
+    payload: dict[str, Any]
+
+
+class AuditVerdict(BaseModel):
+    ok: bool
+    count: int
+    head_hash: str
+    troubles: list[str]
+
+
 class Stopping(BaseModel):
     task_id: str
     status: Literal["stopping"] = "stopping"
+
+
+MemoryType = Literal["fact", "preference", "note"]
+MemoryScope = Literal["global", "workspace", "conversation"]
+Importance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False, description="From 0 to 1.")]
+
+
+class NewMemory(Inbound):
+    text: str = Field(description="What to remember, to be understood by itself.")
+    workspace: str | None = Field(None, max_length=4096, description="The folder it belongs to.")
+    conversation_id: str | None = Field(None, description="The conversation it belongs to.")
+    scope: MemoryScope | None = Field(None, description="As narrow as what is named, if it is left out.")
+    memory_type: MemoryType = "note"
+    importance: Importance = 0.5
+
+
+class MemoryChange(Inbound):
+    text: str | None = None
+    memory_type: MemoryType | None = None
+    importance: Importance | None = None
+
+
+class Memory(BaseModel):
+    id: str
+    text: str
+    memory_type: str
+    scope: str
+    workspace: str | None
+    conversation_id: str | None
+    importance: float
+    state: Literal["active", "proposed"]
+    source_run: str | None
+    use_count: int
+    used_at: float | None
+    created_at: float
+    edited_at: float | None
+    score: float | None = Field(None, description="How well it fits the question, where one was asked.")
+
+
+class Memories(BaseModel):
+    results: list[Memory]
+
+
+class Lesson(BaseModel):
+    id: str
+    text: str
+    state: Literal["proposed", "accepted", "rejected"]
+    source_run: str
+    created_at: float
+    decided_at: float | None
+
+
+class Reflecting(BaseModel):
+    task_id: str
+    status: Literal["reflecting"] = "reflecting"

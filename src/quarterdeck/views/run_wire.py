@@ -15,7 +15,7 @@ import orjson
 
 from quarterdeck.events import run as ev
 from quarterdeck.events import tool
-from quarterdeck.events.base import Event, Unknown
+from quarterdeck.events.base import Erased, Event, Unknown
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Row
 
@@ -86,8 +86,8 @@ def _told(event: Event, row: Row, conversation: str) -> tuple[str, Payload]:
             return "attempt_superseded", {"attempt": attempt, **span, "reason": reason, "retry_in": retry_in}
         case ev.RunFinished():
             return "done", {"conversation_id": conversation, **done_payload(event)}
-        case Unknown(kind, data):
-            return "event", {"kind": kind, "data": _loaded(data)}
+        case Erased(kind) | Unknown(kind):
+            return "event", {"kind": kind, "data": _loaded(row.data)}
         case _:
             return _told_of_tools(event, row)
 

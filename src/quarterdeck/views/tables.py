@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views import approvals
+from quarterdeck.views import approvals, memory
+from quarterdeck.views.audit import AUDIT, AuditView
+from quarterdeck.views.usage import USAGE, UsageView
 
 RUNS = Table(
     "run",
@@ -49,7 +51,7 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES, *memory.TABLES, USAGE, AUDIT)
 
 
 class RunsView:
@@ -94,4 +96,4 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView(), *approvals.VIEWS)
+VIEWS = (RunsView(), TalkView(), *approvals.VIEWS, *memory.VIEWS, UsageView(), AuditView())

@@ -7,7 +7,7 @@ from itertools import chain
 
 import pytest
 from harmless_looking import EVERYDAY, HARMLESS_LOOKING, PACKAGE_QUERIES, QUERIES
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quarterdeck.engine.policy.command import without_sandbox
@@ -122,11 +122,14 @@ def test_an_allowed_command_is_asked_about_with_any_odd_character_put_into_it(
 @example("a <<x\n" * 1000)
 @example("x" * 8192)
 @example("x(){" * 2000)
+@example("x() { " * 1300)
+@example("x { " * 2000)
 @example("x " * 4000)
 @example("env " * 2000)
 @example("'" * 8192)
 @example("/.." * 2700)
 @example("x" * 8193)
+@settings(deadline=None)
 def test_judging_never_fails_and_what_is_refused_has_nothing_to_run(command: str) -> None:
     judged = judge(command)
     assert judged.why
@@ -140,10 +143,10 @@ def test_whatever_words_come_together_what_runs_unasked_is_one_plain_command_ben
         return
     assert judged.argv == tuple(line.split(" "))
     assert judged.lane in {"direct", "sandbox"}
-    paths = judged.argv[1:] if judged.lane == "sandbox" else ()
-    assert not any(
-        path.startswith(("/", "~")) or ".." in path.split("/") for path in paths if "/" in path or path == ".."
-    )
+    assert all(map(beneath, judged.reads))
+    only_text = {"echo", "basename", "dirname", "grep", "cut"}  # a word of theirs may look like a path that leads out
+    if judged.lane == "sandbox" and judged.argv[0] not in only_text:
+        assert not any(word.startswith(("/", "~")) or ".." in word.split("/") for word in judged.argv[1:])
 
 
 def shortened() -> list[str]:

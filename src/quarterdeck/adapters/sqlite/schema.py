@@ -36,6 +36,10 @@ ROWS = f"""SELECT {ROW} FROM row WHERE stream = ?1 AND last > ?2 AND first >=
 NEW_STREAM = "INSERT INTO stream(id, tenant, kind, key, epoch, owner, closed) VALUES(?,?,?,?,?,?,?)"
 MOVE_STREAM = "UPDATE stream SET epoch = ?, owner = ?, closed = ? WHERE id = ?"
 MARK = "INSERT OR REPLACE INTO mark(stream, producer, epoch, seq, first, last) VALUES(?,?,?,?,?,?)"
+ERASE = "UPDATE row SET data = ?, salt = ? WHERE stream = ? AND first = ?"
+NOTE = "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"
+NOTED = "SELECT value FROM meta WHERE key = ?"
+UNNOTE = "DELETE FROM meta WHERE key = ?"
 ONCE = "INSERT OR REPLACE INTO once(key, digest, answer, at) VALUES(?,?,?,?)"
 
 _PLACE = "(?,?,?,?,?,?,?,?,?,?,?)"
@@ -52,10 +56,23 @@ def create(table: Table) -> list[str]:
     statements = [
         f"CREATE TABLE IF NOT EXISTS view_{table.name}({columns}, PRIMARY KEY({', '.join(table.key)})) WITHOUT ROWID"
     ]
-    for lookup in table.lookups:
-        name = f"view_{table.name}_{'_'.join(lookup)}"
-        statements.append(f"CREATE INDEX IF NOT EXISTS {name} ON view_{table.name}({', '.join(lookup)})")
+    statements += [
+        f"CREATE INDEX IF NOT EXISTS {index_name(table, lookup)} ON view_{table.name}({', '.join(lookup)})"
+        for lookup in table.lookups
+    ]
     return statements
+
+
+def rewrite(table: Table) -> list[str]:
+    """Make a table anew out of itself; the pages of the old one are overwritten."""
+    columns, old = ", ".join(table.columns), f"old_{table.name}"
+    indexes = [f"DROP INDEX IF EXISTS {index_name(table, lookup)}" for lookup in table.lookups]
+    moved = [f"ALTER TABLE view_{table.name} RENAME TO {old}", *indexes, *create(table)]
+    return [*moved, f"INSERT INTO view_{table.name}({columns}) SELECT {columns} FROM {old}", f"DROP TABLE {old}"]
+
+
+def index_name(table: Table, lookup: Sequence[str]) -> str:
+    return f"view_{table.name}_{'_'.join(lookup)}"
 
 
 def put(table: Table, columns: Sequence[str]) -> str:
@@ -66,6 +83,15 @@ def put(table: Table, columns: Sequence[str]) -> str:
 def patch(table: Table, columns: Sequence[str]) -> str:
     changes = ", ".join(f"{column} = ?" for column in columns)
     return f"UPDATE view_{table.name} SET {changes} WHERE {_equal(table.key)}"
+
+
+def add(table: Table, columns: Sequence[str]) -> str:
+    changes = ", ".join(f"{column} = {column} + ?" for column in columns)
+    return f"UPDATE view_{table.name} SET {changes} WHERE {_equal(table.key)}"
+
+
+def drop(table: Table, columns: Sequence[str]) -> str:
+    return f"DELETE FROM view_{table.name} WHERE {_equal(columns)}"
 
 
 def select(table: Table, where: Sequence[str]) -> str:

@@ -14,10 +14,11 @@ import apsw
 from quarterdeck.adapters.sqlite import schema
 from quarterdeck.adapters.sqlite.backup import backup, copy_into
 from quarterdeck.adapters.sqlite.folder import FolderLock
+from quarterdeck.adapters.sqlite.scrubbing import note_erasure, note_trim, scrubbed
 from quarterdeck.adapters.sqlite.trouble import translated, unopened, unread
 from quarterdeck.kernel.errors import StorageBroken, Unavailable
 from quarterdeck.kernel.ids import StreamName, TenantId
-from quarterdeck.ports import Batch, Change, Mark, Once, Put, Query, Row, StreamState, Table
+from quarterdeck.ports import Add, Batch, Change, Drop, Mark, Once, Put, Query, Row, StreamState, Table
 
 # Older ones can lose commits when a checkpoint meets a write (fixed in 3.51.3).
 OLDEST = (3, 51, 3)
@@ -43,6 +44,7 @@ class SqliteStore:
         self._local = threading.local()
         self._readers: list[apsw.Connection] = []
         self._readers_lock = threading.Lock()
+        self._tables: dict[str, Table] = {}
 
     def _set_up(self, writer: apsw.Connection) -> None:
         writer.set_busy_timeout(BUSY_MS)
@@ -51,6 +53,7 @@ class SqliteStore:
         mode = writer.pragma("journal_mode", "wal")
         writer.pragma("synchronous", self._synchronous)
         writer.pragma("journal_size_limit", 64 * 1024 * 1024)
+        writer.pragma("secure_delete", True)  # noqa: FBT003 - what is changed or deleted leaves no trace in its page
         if mode != "wal" or (self._synchronous == "FULL" and writer.pragma("synchronous") != 2):
             raise StorageBroken(f"{self._path} does not take WAL with FULL syncs (it is {mode!r}).")
         self._path.chmod(0o600)
@@ -75,6 +78,9 @@ class SqliteStore:
             for table in tables:
                 for statement in schema.create(table):
                     self._writer.execute(statement)
+        self._tables |= {table.name: table for table in tables}
+        with contextlib.suppress(Unavailable):  # what cannot be done now is done later
+            self.scrub()
 
     # Writing, on the committing thread
 
@@ -83,7 +89,7 @@ class SqliteStore:
 
     def commit(self, batch: Batch) -> None:
         with self._told():
-            rows_alone = not (batch.touched or batch.fresh or batch.changes or batch.onces)
+            rows_alone = not (batch.touched or batch.fresh or batch.changes or batch.onces or batch.erased)
             if rows_alone and len(batch.rows) in schema.INSERTS:  # one statement is a transaction of its own
                 self._insert_rows(batch.rows)
                 return
@@ -118,6 +124,10 @@ class SqliteStore:
         self._insert_rows(batch.rows)
         for change in batch.changes:
             execute(*_statement(change))
+        for state, row in batch.erased:
+            execute(schema.ERASE, (row.data, row.salt, state.id, row.first))
+        if batch.erased:
+            note_erasure(self._writer, [c.table.name for c in batch.changes if isinstance(c, Drop)])
         for once, at in batch.onces:
             execute(schema.ONCE, (once.key, once.digest, once.answer, at))
 
@@ -157,11 +167,16 @@ class SqliteStore:
         with self._told(), self._transaction():
             execute = self._writer.execute
             execute("DELETE FROM row WHERE stream = ? AND last <= ?", (stream.id, stream.floor))
+            note_trim(self._writer)
             execute(
                 "UPDATE stream SET floor = ?, floor_chain = ? WHERE id = ?",
                 (stream.floor, stream.floor_chain, stream.id),
             )
             execute("INSERT OR REPLACE INTO snapshot VALUES(?, ?)", (stream.id, snapshot))
+
+    def scrub(self) -> bool:
+        with self._told():
+            return scrubbed(self._writer, self._tables, BUSY_MS)
 
     # Reading, from any thread
 
@@ -285,5 +300,8 @@ def _state(reader: apsw.Connection, found: Sequence[Any]) -> StreamState:
 def _statement(change: Change) -> tuple[str, list[Any]]:
     if isinstance(change, Put):
         return schema.put(change.table, list(change.line)), list(change.line.values())
-    values = [*change.values.values(), *(change.key[column] for column in change.table.key)]
-    return schema.patch(change.table, list(change.values)), values
+    if isinstance(change, Drop):
+        return schema.drop(change.table, list(change.key)), list(change.key.values())
+    key = [change.key[column] for column in change.table.key]
+    write = schema.add if isinstance(change, Add) else schema.patch
+    return write(change.table, list(change.values)), [*change.values.values(), *key]

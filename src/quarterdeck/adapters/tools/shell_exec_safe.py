@@ -186,10 +186,13 @@ class ShellExecSafe:
         prompt = f"QD-{secrets.token_hex(16)}:"
         ran = asyncio.create_task(asyncio.to_thread(self._sudo_run, argv, prompt, password, timeout_s, deed.site))
         try:
-            done = await asyncio.shield(ran)
-        except asyncio.CancelledError:
-            await privileged.end(prompt, ran)
-            raise
+            await asyncio.wait([ran], timeout=timeout_s)
+        finally:
+            if late := not ran.done():
+                await privileged.end(prompt, ran)
+        done = await ran
+        if late:
+            done = privileged.Ran(None, done.stdout, f"It took longer than {timeout_s:,} seconds and was ended.")
         said = Output(self._redacting((password,) if password else ()), say)
         said.take(done.said(prompt).encode("utf-8", "replace"))
         said.close()
@@ -210,7 +213,7 @@ class ShellExecSafe:
                 text=True,
                 encoding="utf-8",
                 errors="replace",
-                timeout=timeout_s,
+                timeout=timeout_s + 2 * privileged.END_S,  # the last resort: it ends sudo alone
                 check=False,
                 cwd=site.workspace,
                 env=environment(),

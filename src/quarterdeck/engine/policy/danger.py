@@ -23,7 +23,7 @@ from quarterdeck.engine.policy.programs import (
 from quarterdeck.kernel.parts import Risk
 
 MOST_COMMANDS, DEEPEST = 50, 8
-_WITHIN_REACH = 64  # how many words behind a wrapped one are taken for its arguments
+_WITHIN_REACH = 16  # how many words behind a wrapped one are taken for its arguments
 
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
 _SCRIPTED = re.compile(r"[\s;&|]")
@@ -59,19 +59,30 @@ def scripts_in(command: str) -> Script:
 
 
 def programs(words: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The program of a simple command with its arguments, and behind a wrapper each word that could be another."""
-    at = 0
-    while at < len(words) and (words[at] in KEYWORDS or _ASSIGNMENT.match(words[at])):
-        at += 1
-    if at == len(words):
-        return
-    first = words[at].rpartition("/")[2]
-    yield first, words[at + 1 :]
-    if first in WRAPPERS:
-        for later in range(at + 1, len(words)):
-            yield words[later].rpartition("/")[2], words[later + 1 : later + 1 + _WITHIN_REACH]
-    elif "{" in words[at:]:  # the body of a function
-        yield from programs(words[words.index("{", at) + 1 :])
+    """The program of a simple command with its arguments; also what stands first in the body of a function, and behind
+    a wrapper each word that could be what it starts."""
+    begin, reach = 0, len(words)
+    while begin < len(words):
+        at = _first(words, begin)
+        if at == len(words):
+            return
+        program = _name(words[at])
+        yield program, words[at + 1 : at + 1 + reach]
+        reach = _WITHIN_REACH
+        if program in WRAPPERS:
+            yield from ((_name(words[n]), words[n + 1 : n + 1 + reach]) for n in range(at + 1, len(words)))
+            return
+        begin = words.index("{", at) + 1 if "{" in words[at:] else len(words)
+
+
+def _first(words: list[str], begin: int) -> int:
+    while begin < len(words) and (words[begin] in KEYWORDS or _ASSIGNMENT.match(words[begin])):
+        begin += 1
+    return begin
+
+
+def _name(word: str) -> str:
+    return word.rpartition("/")[2]
 
 
 def dangers(command: str, script: Script) -> Iterator[Danger]:

@@ -16,6 +16,7 @@ from quarterdeck.events.tool import ApprovalDecided, ToolFinished
 from quarterdeck.kernel.parts import Remembered
 
 SUFFICIENT = "What is remembered is enough to answer."
+UNNAMED = "Something is remembered, and nothing is named that would have to be looked up or done."
 SYSTEM = "system"
 
 
@@ -98,7 +99,7 @@ def _next_call(state: RunState, context: Context) -> CallModel:
         recalled = (MemoryRecalled(offered),) if state.recalled is None else ()
         return CallModel(number, "recall", "recalling", recall_messages(state, offered), before=recalled)
     memories = _memories(state, context)
-    before = _notes(state, memories)
+    before = _notes(state, context, memories)
     if _should_plan(state, context):
         skill = () if context.skill is None or context.skill.KIND in state.noted else (context.skill,)
         messages = action_messages(state, context, memories)
@@ -128,15 +129,24 @@ def _memories(state: RunState, context: Context) -> tuple[Remembered, ...]:
     return context.memories if state.recalled is None else state.recalled
 
 
-def _notes(state: RunState, memories: tuple[Remembered, ...]) -> tuple[Event, ...]:
+def _notes(state: RunState, context: Context, memories: tuple[Remembered, ...]) -> tuple[Event, ...]:
     """What is to be told of memory, once."""
-    sufficient = state.recollection is not None and state.recollection.sufficient
-    notes: list[Event] = []
-    if memories and MemoryUsed.KIND not in state.noted:
-        notes.append(MemoryUsed(memories))
-    if sufficient and ActionLoopSkipped.KIND not in state.noted:
-        notes.append(ActionLoopSkipped(SUFFICIENT))
+    if not memories:
+        return ()
+    notes: list[Event] = [] if MemoryUsed.KIND in state.noted else [MemoryUsed(memories)]
+    if ActionLoopSkipped.KIND not in state.noted and (why := _why_not_act(state, context)) is not None:
+        notes.append(ActionLoopSkipped(why))
     return tuple(notes)
+
+
+def _why_not_act(state: RunState, context: Context) -> str | None:
+    """Why what is remembered is answered from at once, where it is."""
+    assert state.requested is not None
+    if state.recollection is not None and state.recollection.sufficient:
+        return SUFFICIENT
+    if state.requested.loop == "roles" and context.slight and not names_something(state.requested.message):
+        return UNNAMED
+    return None
 
 
 def _should_plan(state: RunState, context: Context) -> bool:

@@ -28,7 +28,7 @@ class OpenCall:
     lock: Literal["closed", "asked", "open"] = "closed"  # of one that needs a password
     begun: bool = False
     again: bool = False  # begun once before, by a worker that is gone
-    granted: bool = False  # a person allowed this for the whole run
+    spent: str | None = None  # the approval that it began with: one has no second life
 
 
 Calls: TypeAlias = tuple[OpenCall, ...]
@@ -47,8 +47,8 @@ def _evolved(c: OpenCall, event: Event) -> OpenCall:
     match event:
         case ev.ToolWeighed():
             return replace(c, weighed=event)
-        case ev.ToolStarted():
-            return replace(c, begun=True)
+        case ev.ToolStarted(_, approval):
+            return replace(c, begun=True, spent=approval or c.spent)
         case ev.ApprovalRequested(approval):
             asking = replace(c, approval=approval, version=1, asked=event.asked, expires_at=event.expires_at)
             return replace(asking, decision=None, lock="closed")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from quarterdeck.engine.run.context import Context
 from quarterdeck.engine.run.state import RunState
+from quarterdeck.engine.skills import summary
 from quarterdeck.kernel.parts import Message, Remembered, ToolSpec
 
 SYSTEM = "You are a careful assistant. Answer in the language of the user, and say so when you do not know something."
@@ -29,6 +30,15 @@ WINDOW_SLIGHT = 3_000
 _NAMED = re.compile(
     r"[\w.-]+\.\w{1,8}\b|(?:^|\s)[~.]?/[\w./-]+|`[^`]+`|\b(?:file|folder|directory|command)\b", re.IGNORECASE
 )
+# Something to be done to a thing that has a name: "run uname", "show outside", "проверь обновления", "运行 uname".
+_WISHED = re.compile(
+    r"\s*(?:please\s+|пожалуйста,?\s+|请)?(?:"
+    r"(?:show|list|read|open|run|execute|check|find|search|analy[sz]e|edit|create|delete|remove|install)\s+"
+    r"(?!me\b|us\b|your\b|out\b|it\b)\w"
+    r"|(?:покажи|прочитай|открой|запусти|выполни|проверь|найди|проанализируй|создай|удали|измени)\s+(?!мне\b|нам\b)\w"
+    r"|(?:显示|列出|读取|打开|运行|执行|检查|查找|分析|创建|删除|修改)\s*\w)",
+    re.IGNORECASE,
+)
 
 
 def thinker_messages(state: RunState, context: Context, memories: Sequence[Remembered] = ()) -> tuple[Message, ...]:
@@ -46,7 +56,8 @@ def action_messages(state: RunState, context: Context, memories: Sequence[Rememb
     assert state.requested is not None
     parts = [ACTION + "\n".join(map(_described, context.tools)), _known(memories)]
     if context.skill is not None:
-        parts.append(f"\nActive skill: {context.skill.name} - {context.skill.description}")
+        skill = context.skill
+        parts.append("\n" + summary(skill.name, skill.description, skill.origin))
     if context.lessons:
         parts.append("\nLessons of earlier work:\n" + "\n".join(f"- {lesson}" for lesson in context.lessons))
     told = fitted(context.history, WINDOW_SLIGHT if context.slight else WINDOW)
@@ -74,8 +85,8 @@ def fitted(history: Sequence[Message], window: int) -> tuple[Message, ...]:
 
 
 def names_something(message: str) -> bool:
-    """Whether a message plainly names a file, a folder or a command."""
-    return _NAMED.search(message) is not None
+    """Whether a message plainly names a file, a folder or a command, or something to be done to one."""
+    return _NAMED.search(message) is not None or _WISHED.match(message) is not None
 
 
 def _observations(exchange: Sequence[Message]) -> tuple[Message, ...]:

@@ -15,6 +15,12 @@ from quarterdeck.events import steering, tool
 from quarterdeck.events.base import Event
 from quarterdeck.kernel.parts import Message, Remembered, Usage
 
+# What these tools tell comes from the system, from us, or from the person who asks; nobody else had a hand in it.
+OUR_OWN = frozenset({"question", "memory_search", "skill_read", "system_info", "package_check"})
+
+
+LONGEST_TOLD = 500
+
 
 @dataclass(frozen=True, slots=True)
 class Open:
@@ -70,6 +76,7 @@ class RunState:
     recollection: Recollection | None = None
     noted: frozenset[str] = frozenset()
     left_s: float | None = None
+    tainted: bool = False  # it has read what anybody may have written
     stopped: bool = False
     overdue: bool = False
     outcome: ev.Outcome | None = None
@@ -184,16 +191,16 @@ def _replied(state: RunState, event: ev.AttemptFinished) -> RunState:
 
 
 def _observed(state: RunState, event: tool.ToolFinished) -> RunState:
-    call = next((c.call for c in state.calls if c.call.id == event.call_id), None)
-    if call is None:
+    c = next((c for c in state.calls if c.call.id == event.call_id), None)
+    if c is None:
         return state
-    text = event.result if event.ok else f"{event.name} failed: {event.result}"
-    this = digest_of(event.name, call.arguments, text)
+    text = event.result if event.ok else f"failed: {event.result}"
+    this = digest_of(event.name, c.call.arguments, text)
     times = state.seen.count(this) + 1
     if times > 1:
         text += "\n(This very call came to the same before. Do something else, or answer.)"
-    if state.directive is not None:
-        text = f"{event.name}: {text}" if event.ok else text
+    if state.directive is not None:  # the model does not see its calls beside their results, as it does in its own form
+        text = f"{event.name} {_brief(c.call.arguments)}: {text}"
     malformed = state.malformed + 1 if event.malformed else 0
     stuck = state.stuck or times >= MOST_REPEATS or malformed >= MOST_MALFORMED
     observed = replace(
@@ -204,6 +211,7 @@ def _observed(state: RunState, event: tool.ToolFinished) -> RunState:
         malformed=malformed,
         stuck=stuck,
         again=state.again or event.malformed,
+        tainted=state.tainted or (c.weighed is not None and c.weighed.action not in OUR_OWN),
         crashes=0,
     )
     return observed if observed.calls else _planned_out(observed)
@@ -215,6 +223,10 @@ def _planned_out(state: RunState) -> RunState:
         return state
     more = state.directive.then == "plan" or state.again
     return replace(state, planned=state.planned and not (more and not state.stuck))
+
+
+def _brief(arguments: str) -> str:
+    return arguments if len(arguments) <= LONGEST_TOLD else arguments[:LONGEST_TOLD] + "…"
 
 
 def digest_of(*parts: str) -> str:

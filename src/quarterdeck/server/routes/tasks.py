@@ -18,6 +18,7 @@ from quarterdeck.server.resume import at_floor, attached
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
 from quarterdeck.server.wire import Stopping, StopRequest, Task, TaskEvent
+from quarterdeck.views.after_wire import told_after
 from quarterdeck.views.run_wire import RunDoor, Told
 from quarterdeck.views.tables import RUNS
 
@@ -82,8 +83,23 @@ async def task_events(
         shot = await at_floor(log, name)
         gone = {"task_id": door.task, "from": after + 1, "to": shot.seq, "snapshot": shot.told()}
         told.insert(0, _event(rows[0], (shot.seq, "stream.gap", gone)))
+    if len(told) < limit and not line["open"]:
+        told += await _afterwards(here, line["id"], after)
     link_next(request, response, told[limit - 1].seq if len(told) >= limit else None)
     return told[:limit]
+
+
+async def _afterwards(here: Station, task_id: str, after: int) -> list[TaskEvent]:
+    """What was made of the run when it had ended, counted on behind its last event."""
+    run, tenant = RunId(task_id), here.scope.tenant
+    state = await here.desk.log.look(run_stream(tenant, run))
+    head = 0 if state is None else state.head
+    later = enumerate(await told_after(here.desk.log, tenant, run), head + 1)
+    return [
+        TaskEvent(seq=seq, at=each.at, event_type=each.event_type, payload=each.payload)
+        for seq, each in later
+        if seq > after
+    ]
 
 
 @router.get(

@@ -1,0 +1,1 @@
+"""Models that tell how near in meaning two texts are."""
