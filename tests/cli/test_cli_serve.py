@@ -45,7 +45,7 @@ async def test_a_second_signal_waits_for_no_run(deck: Deck) -> None:
     deck.env["QUARTERDECK_DRAIN_S"] = "3600"
     process = deck.serve()
     async with asyncio.timeout(30), Client(deck.url) as client:
-        async for told in client.ask("hang"):
+        async for told in client.ask("hang", loop="native"):
             if told.event == "content_delta":
                 break
         process.send_signal(signal.SIGINT)

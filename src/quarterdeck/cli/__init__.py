@@ -16,7 +16,8 @@ from quarterdeck.kernel.errors import Problem
 COMMANDS = {
     "serve": ("quarterdeck.cli.serve", "start the server"),
     "chat": ("quarterdeck.cli.chat", "talk to a model in the terminal"),
-    "runs": ("quarterdeck.cli.runs", "list, watch and stop runs"),
+    "runs": ("quarterdeck.cli.runs", "list, watch, steer and stop runs"),
+    "approvals": ("quarterdeck.cli.approvals", "see what runs ask, and answer; what is allowed for always"),
     "skills": ("quarterdeck.cli.skills", "list and show skills"),
     "audit": ("quarterdeck.cli.audit", "list, export and verify the commands that were run"),
     "memory": ("quarterdeck.cli.memory", "what is remembered: read, correct, forget"),

@@ -45,3 +45,10 @@ def port(text: str) -> int:
     if not 0 <= number <= 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no port; it must be a number from 0 to 65535")
     return number
+
+
+def count(text: str) -> int:
+    number = int(text) if text.isdecimal() and len(text) <= 3 else 0
+    if not 1 <= number <= 500:
+        raise argparse.ArgumentTypeError(f"{text!r} is no count; it must be a number from 1 to 500")
+    return number

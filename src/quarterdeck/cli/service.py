@@ -27,6 +27,7 @@ class Service:
 
     client: Client
     about: dict[str, Any]
+    inside: bool = False  # it ends with this command
 
 
 @contextmanager
@@ -57,7 +58,7 @@ def connected_or_started(stage: Backstage, asked: argparse.Namespace, screen: Sc
     stage.run(inside.open())
     client = Client(inside.url)
     try:
-        yield Service(client, stage.run(client.ready(FIRST_ANSWER_S)))
+        yield Service(client, stage.run(client.ready(FIRST_ANSWER_S)), inside=True)
     except KeyboardInterrupt:
         inside.hurry()
         raise

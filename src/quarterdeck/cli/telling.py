@@ -15,6 +15,7 @@ LOST = {
     "snapshot": "(this is how it stands)",
 }
 LONGEST_CALL = 100
+MOST_LINES = 5  # of what a call that failed has to say
 
 
 class Telling:
@@ -22,6 +23,7 @@ class Telling:
         self._screen, self.reply = screen, Reply()
         self._speaking: str | None = None  # what the cursor is in the middle of
         self._ends_line = True
+        self._heard: set[str] = set()  # calls whose output was shown as it came
 
     @property
     def task(self) -> str | None:
@@ -44,8 +46,13 @@ class Telling:
             case "tool_call_started":
                 arguments = json.dumps(data.get("args"), ensure_ascii=False)
                 self.aside(fitted(f"· {data.get('tool')} {arguments}", LONGEST_CALL))
+            case "tool_call_output":
+                self._say(f"output of {data.get('call_id')}", str(data.get("delta", "")))
+                self._heard.add(str(data.get("call_id")))
             case "tool_call_finished" if data.get("ok") is False:
-                self.aside(fitted(f"· {data.get('tool')} failed: {data.get('result')}", LONGEST_CALL))
+                self._failed(data)
+            case "memory_used" | "skill_activated":
+                self.aside(fitted(recalled(data), LONGEST_CALL))
             case "stream.gap" | "stream.reset" | "snapshot":
                 self._as_it_stands(told.event)
             case "done":
@@ -57,6 +64,10 @@ class Telling:
             self._screen.plain("\n")
         self._speaking, self._ends_line = None, True
 
+    def moved(self) -> None:
+        """Somebody has ended a line at the keyboard: the cursor is at the beginning of one."""
+        self._ends_line = True
+
     def _say(self, kind: str, text: str) -> None:
         if not self._screen.live or not text:
             return
@@ -65,10 +76,24 @@ class Telling:
             self._screen.plain("\n")
         self._speaking = kind
         self._ends_line = text.endswith("\n")
-        if kind == "reasoning_delta":
-            self._screen.dim(text)
-        else:
+        if kind == "content_delta":
             self._screen.plain(text)
+        else:
+            self._screen.dim(text)
+
+    def _failed(self, data: dict[str, Any]) -> None:
+        """The first lines of why; what was shown as it came is not said again."""
+        status = data.get("exit_status")
+        how = f"· {data.get('tool')} failed" + (f" with exit status {status}" if status is not None else "")
+        lines = str(data.get("result") or "").strip().splitlines()
+        if not lines or (data.get("call_id") in self._heard and self._screen.live):
+            self.aside(fitted(how, LONGEST_CALL))
+            return
+        self.aside(fitted(f"{how}: {lines[0]}", LONGEST_CALL))
+        for line in lines[1:MOST_LINES]:
+            self.aside(f"  {fitted(line, LONGEST_CALL)}")
+        if len(lines) > MOST_LINES:
+            self.aside(f"  … and {len(lines) - MOST_LINES} lines more")
 
     def _take_back(self, data: dict[str, Any], *, gone: bool) -> None:
         wait = data.get("retry_in") or 0
@@ -94,6 +119,13 @@ class Telling:
         self._screen.note(summary(data))
         if self.failed:
             self._screen.complain(str(data.get("detail") or "The run failed."))
+
+
+def recalled(data: dict[str, Any]) -> str:
+    """What of memory is used, or which skill: in one line."""
+    if isinstance(memories := data.get("memories"), list):
+        return "· remembered: " + "; ".join(str(one.get("text")) for one in memories)
+    return f"· active skill: {data.get('name')} – {data.get('description')}"
 
 
 def summary(done: dict[str, Any]) -> str:

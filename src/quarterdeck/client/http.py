@@ -45,6 +45,17 @@ class Http:
         except BROKEN as error:
             raise self.unreachable(error) from None
 
+    async def hand_over(self, path: str, body: object, *, within_s: float) -> None:
+        """Send it and wait until it was taken; of what the answer goes on to say, nothing is read."""
+        headers = {"content-type": "application/json"}
+        try:
+            async with asyncio.timeout(within_s), self.open("POST", path, headers=headers, data=orjson.dumps(body)):
+                return
+        except Passing as passing:
+            raise passing.refused from None
+        except BROKEN as error:
+            raise self.unreachable(error) from None
+
     @asynccontextmanager
     async def open(
         self,
