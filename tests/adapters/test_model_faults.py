@@ -10,7 +10,7 @@ import pytest
 from listening import BOUND_S, asking, follow, hear
 
 from quarterdeck.adapters.models.anthropic import AnthropicMessages
-from quarterdeck.adapters.models.http import Http
+from quarterdeck.adapters.models.http import READ_AHEAD, Http
 from quarterdeck.adapters.models.openai_chat import OpenAIChat
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.kernel.errors import ModelFailed
@@ -330,6 +330,20 @@ async def test_however_it_is_packed_the_reply_is_the_same(make: Make, answer: di
     async with Upstream(Answer(body, **answer)) as upstream:  # type: ignore[arg-type]
         heard = await hear(make(upstream.url, http, Patience()))
         assert heard.content == ["Smörgås", "中文", "☂🦆"]
+        assert heard.ended
+
+
+@in_both_dialects
+@pytest.mark.parametrize("answer", [{}, {"zipped": True}, {"framing": "close"}])
+async def test_a_reply_longer_than_what_is_read_ahead_goes_on_where_it_rested(
+    make: Make, answer: dict[str, object], http: Http
+) -> None:
+    told = Told(texts=[f"{n} " * 2000 for n in range(200)])
+    body = openai_stream(told) if make is openai else anthropic_stream(told)
+    assert len(body) > 10 * READ_AHEAD
+    async with Upstream(Answer(body, **answer)) as upstream:  # type: ignore[arg-type]
+        heard = await hear(make(upstream.url, http, Patience()))
+        assert heard.content == told.texts
         assert heard.ended
 
 

@@ -16,12 +16,21 @@ class SystemClock:
         return time.monotonic()
 
 
+CHANCE = 8
+AHEAD = 128
+
+
 class SystemIds:
-    """UUIDs of version 7: 48 bits of milliseconds, a 12-bit count within one, and chance; they sort as minted."""
+    """UUIDs of version 7: 48 bits of milliseconds, a 12-bit count within one, and chance; they sort as minted.
+
+    Chance is asked of the system for many ids at a time: a thread that asks gives the interpreter away meanwhile, and
+    must win it back.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._last, self._count = 0, 0
+        self._chances: list[bytes] = []
 
     def mint(self) -> str:
         with self._lock:
@@ -31,5 +40,8 @@ class SystemIds:
                 now, self._count = now + 1, 0
             self._last = now
             count = self._count
-        chance = int.from_bytes(os.urandom(8), "big") & (2**62 - 1)
+            if not self._chances:
+                chunk = os.urandom(CHANCE * AHEAD)
+                self._chances = [chunk[begin : begin + CHANCE] for begin in range(0, len(chunk), CHANCE)]
+            chance = int.from_bytes(self._chances.pop(), "big") & (2**62 - 1)
         return str(uuid.UUID(int=now << 80 | 7 << 76 | count << 64 | 2 << 62 | chance))

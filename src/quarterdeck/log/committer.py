@@ -26,11 +26,12 @@ from quarterdeck.log.erasing import Erasure, erased_rows
 from quarterdeck.log.rows import DELTAS, SALT, admit, advanced, placed, recorded, refuse, repeated, row_of
 from quarterdeck.log.spout import DeltaKind, Pour, Spout
 from quarterdeck.log.tail import Tail
-from quarterdeck.ports import Batch, Change, Once, Patch, Row, Store, StreamState
+from quarterdeck.ports import Batch, Change, Once, Patch, Put, Row, Store, StreamState
 
 STATES = 4096  # streams whose state is kept at hand
 CROWD = 12  # streams in one commit from which on it pays to gather a little
-GATHER_S = 0.004
+GATHER_S = 0.008
+SALTS = 256
 
 
 class View(Protocol):
@@ -85,6 +86,7 @@ class Committer:
         self._latest: dict[StreamName, Job] = {}
         self._lock = threading.Lock()
         self._news: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._salts = _salts()
         self._hurried = False
         self._idle = True
         self._closing = False
@@ -197,7 +199,7 @@ class Committer:
         self._tell(work, [(chore, _outcome(chore.act)) for chore in chores])
 
     def _assembled(self, jobs: Sequence[Job]) -> _Work:
-        work, at, salts = _Work(), self._now(), _salts(len(jobs) + 64)
+        work, at, salts = _Work(), self._now(), self._salts
         for job in jobs:
             if isinstance(job, Pour):
                 self._pour(work, job, at, salts)
@@ -357,7 +359,11 @@ class Committer:
 def _note(changes: list[Change], change: Change) -> None:
     """Keep a change; one that patches the same line as the last is made one with it."""
     last = changes[-1] if changes else None
-    if isinstance(change, Patch) and isinstance(last, Patch) and (last.table, last.key) == (change.table, change.key):
+    if last is None or not isinstance(change, Patch) or last.table is not change.table:
+        changes.append(change)
+    elif isinstance(last, Put) and change.key.items() <= last.line.items():
+        changes[-1] = Put(change.table, {**last.line, **change.values})
+    elif isinstance(last, Patch) and last.key == change.key:
         changes[-1] = Patch(change.table, change.key, {**last.values, **change.values})
     else:
         changes.append(change)
@@ -370,10 +376,11 @@ def _refused(jobs: Sequence[Job], error: Problem) -> _Work:
     return work
 
 
-def _salts(ahead: int) -> Iterator[bytes]:
-    """Fresh random salts, asked of the system many at a time."""
+def _salts() -> Iterator[bytes]:
+    """Fresh random salts, asked of the system many at a time: each time gives the interpreter away, which must be won
+    back."""
     while True:
-        chunk = os.urandom(SALT * ahead)
+        chunk = os.urandom(SALT * SALTS)
         for begin in range(0, len(chunk), SALT):
             yield chunk[begin : begin + SALT]
 

@@ -98,4 +98,5 @@ class Cursor:
         """Make `rows` return, with nothing if there is nothing."""
         self._nudged = True
         if self._waiter is not None and not self._waiter.done():
+            self._bell.leave(self.name, self._waiter)
             self._waiter.set_result(None)

@@ -30,8 +30,9 @@ class Doorbell:
         return waiter
 
     def leave(self, name: StreamName, waiter: asyncio.Future[None]) -> None:
+        """One that was rung for hangs here no more, and is not looked for among a thousand others."""
         waiters = self._waiters.get(name)
-        if waiters is None or waiter not in waiters:
+        if waiters is None or (waiter.done() and not waiter.cancelled()) or waiter not in waiters:
             return
         waiters.remove(waiter)
         if not waiters:

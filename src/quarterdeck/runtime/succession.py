@@ -32,4 +32,4 @@ def successor(
 def without(state: RunState, heeded: Sequence[InterventionApplied]) -> RunState:
     """The run with only those wishes open that nobody has heeded."""
     done = {event.intervention for event in heeded}
-    return replace(state, wishes=tuple(wish for wish in state.wishes if wish.id not in done))
+    return state._replace(wishes=tuple(wish for wish in state.wishes if wish.id not in done))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.types import Receive, Scope, Send
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
@@ -25,14 +25,22 @@ from quarterdeck.server.routes import (
 )
 from quarterdeck.server.sse import LATER, EventStream
 from quarterdeck.server.station import House, put_station
+from quarterdeck.server.straight import Straight
 
 
 class App(FastAPI):
-    """Carries streams out when all that led to them has returned, the framework's own layers included."""
+    """Carries streams out when all that led to them has returned, the framework's own layers included.
+
+    What every turn begins with goes past the framework altogether: `straight` holds, by method and path, what answers.
+    """
+
+    straight: Mapping[tuple[str, str], ASGIApp] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         later: list[EventStream] = []
-        await super().__call__({**scope, LATER: later}, receive, send)  # a copy: what routing adds to it goes with it
+        carry = self.straight.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        # A copy: what routing adds to it goes with it.
+        await (carry or super().__call__)({**scope, LATER: later}, receive, send)
         for stream in later:
             await stream.carry_out(receive, send)
 
@@ -64,4 +72,5 @@ def create_app(house: House, version: str) -> FastAPI:
     for routes in (*speaking, *keeping):
         app.include_router(routes.router)
     app.add_middleware(Gate, enter=enter)
+    app.straight = {place: Gate(Straight(answer), enter) for place, answer in chat.STRAIGHT.items()}
     return app

@@ -83,13 +83,7 @@ def loads(body: bytes) -> Any:
     """Strict JSON: UTF-8, no NaN, no key twice, no endless numbers, no lone surrogates, no NUL, not too deep."""
     _check_depth(body)
     try:
-        value = json.loads(
-            body.decode("utf-8"),
-            object_pairs_hook=_once_each,
-            parse_constant=_no_constant,
-            parse_int=_int,
-            parse_float=_float,
-        )
+        value = _STRICT.decode(body.decode("utf-8"))
         if b"\\u" in body:
             _check_texts(value)
     except UnicodeError:
@@ -149,6 +143,11 @@ def _float(text: str) -> float:
     if value in {float("inf"), float("-inf")}:
         raise ValueError("a number in it is too large")
     return value
+
+
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_once_each, parse_constant=_no_constant, parse_int=_int, parse_float=_float
+)
 
 
 def _bad(why: str) -> Problem:

@@ -85,15 +85,7 @@ def of_model(failed: ModelFailed) -> Response:
     return answer(MODEL_STATUS.get(failed.code, 502), failed.code, failed.detail)
 
 
-async def _problem(_: Request, error: Any) -> Response:
-    return of(error)
-
-
-async def _model(_: Request, error: Any) -> Response:
-    return of_model(error)
-
-
-async def _framework(request: Request, error: Any) -> Response:
+def _framework(request: Request, error: HTTPException) -> Response:
     code = FROM_FRAMEWORK.get(error.status_code, "http_error")
     known = {
         404: f"There is nothing at {request.scope['path'][:MOST_TOLD]}.",
@@ -102,10 +94,6 @@ async def _framework(request: Request, error: Any) -> Response:
     response = answer(error.status_code, code, known.get(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
     return response
-
-
-async def _invalid(_: Request, error: Any) -> Response:
-    return of(invalid(error.errors()))
 
 
 def invalid(errors: list[Any]) -> Invalid:
@@ -122,14 +110,26 @@ def _field(place: Sequence[object]) -> str:
     return ".".join(str(part) for part in place if part not in {"body", "query"})[:MOST_TOLD]
 
 
-async def _unexpected(request: Request, error: Any) -> Response:
-    logger.error("%s %s failed", request.method, request.scope["path"][:200], exc_info=error)
-    return answer(500, "internal", "Something went wrong here; the server's log says what.")
+def told(request: Request, error: Exception) -> Response:
+    """The answer to a request that went wrong, however it did."""
+    match error:
+        case Problem():
+            return of(error)
+        case ModelFailed():
+            return of_model(error)
+        case HTTPException():
+            return _framework(request, error)
+        case RequestValidationError():
+            return of(invalid(list(error.errors())))
+        case _:
+            logger.error("%s %s failed", request.method, request.scope["path"][:200], exc_info=error)
+            return answer(500, "internal", "Something went wrong here; the server's log says what.")
+
+
+async def _told(request: Request, error: Exception) -> Response:
+    return told(request, error)
 
 
 def install(app: FastAPI) -> None:
-    app.add_exception_handler(Problem, _problem)
-    app.add_exception_handler(ModelFailed, _model)
-    app.add_exception_handler(HTTPException, _framework)
-    app.add_exception_handler(RequestValidationError, _invalid)
-    app.add_exception_handler(Exception, _unexpected)
+    for kind in (Problem, ModelFailed, HTTPException, RequestValidationError, Exception):
+        app.add_exception_handler(kind, _told)

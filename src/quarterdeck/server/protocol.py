@@ -4,8 +4,9 @@ requests sent before the last one was answered, stalled readers."""
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -23,11 +24,42 @@ _REFUSAL = (
 HEAD_TOO_LARGE = f"The request's head is larger than {HEADER_BYTES:,} bytes or {HEADER_COUNT} lines."
 
 
+class Signal(asyncio.Event):
+    """An event that makes room for those who wait only while somebody does: each connection has two of them, and the
+    empty room in one is most of a kilobyte."""
+
+    def __init__(self, *, on: bool = False) -> None:
+        self._waiters: Any = ()
+        self._value = on
+
+    async def wait(self) -> Literal[True]:
+        if not self._value and not self._waiters:
+            self._waiters = deque()
+        try:
+            return await super().wait()
+        finally:
+            self._waiters = self._waiters or ()
+
+
 class Connection(HttpToolsProtocol):
     """A request's head must arrive soon and be of sane size; a reader that takes nothing is cut and may resume.
 
     A connection that is `deaf` has said, or is saying, its last words: what still comes in is thrown away.
     """
+
+    # With slots for what is ours, what is the library's is few enough to share its names among all connections.
+    __slots__ = (
+        "_deaf",
+        "_head_bytes",
+        "_head_lines",
+        "_head_timer",
+        "_in_body",
+        "_keep",
+        "_linger_timer",
+        "_stall_timer",
+        "_stuck_at",
+        "_unheard",
+    )
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -40,6 +72,7 @@ class Connection(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        self.flow._is_writable_event = Signal(on=True)  # noqa: SLF001 - the library has no other way to say it
         self._await_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -96,6 +129,7 @@ class Connection(HttpToolsProtocol):
             return
         super().on_headers_complete()
         if self.cycle is not None:
+            self.cycle.message_event = Signal()
             # Until the body is there the end of the connection is ours to say: see `on_response_complete`.
             self._keep, self.cycle.keep_alive = self.cycle.keep_alive, True
 

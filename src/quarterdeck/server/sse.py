@@ -130,6 +130,7 @@ class EventStream(Response):
             await send({"type": "http.response.body", "body": self._led(body), "more_body": not ended})
             if ended:
                 return
+            del rows, body  # a stream that waits holds nothing of what it said
 
     def _led(self, body: bytes) -> bytes:
         """The first that is written says how soon to come back after a broken connection."""

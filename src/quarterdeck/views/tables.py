@@ -91,7 +91,7 @@ class TalkView:
             case talk.MessageAdded(role, content, run_id, status):
                 place = {"tenant": fact.tenant, "conversation": conversation, "place": fact.last}
                 said = {"role": role, "content": content, "run": run_id, "status": status, "at": fact.at}
-                return [Put(MESSAGES, {**place, **said}), Patch(CONVERSATIONS, key, {"spoken_at": fact.at})]
+                return [Patch(CONVERSATIONS, key, {"spoken_at": fact.at}), Put(MESSAGES, {**place, **said})]
             case _:
                 return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from urllib.parse import urlsplit
 
 
@@ -36,18 +37,29 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        try:
-            return urlsplit(self.base_url).hostname or ""
-        except ValueError:
-            return ""
+        return _host(self.base_url)
 
     @property
     def where(self) -> str:
         """Host, port and path, without whatever else a URL may carry: it is shown to people."""
-        try:
-            parts = urlsplit(self.base_url)
-            port = f":{parts.port}" if parts.port else ""
-        except ValueError:
-            return "an address that is no URL"
-        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-        return f"{host}{port}{parts.path.rstrip('/')}"
+        return _where(self.base_url)
+
+
+# Kept, because every attempt asks for them.
+@lru_cache(maxsize=256)
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+@lru_cache(maxsize=256)
+def _where(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+        port = f":{parts.port}" if parts.port else ""
+    except ValueError:
+        return "an address that is no URL"
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    return f"{host}{port}{parts.path.rstrip('/')}"

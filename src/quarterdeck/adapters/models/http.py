@@ -6,10 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from weakref import WeakKeyDictionary
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
+from aiohttp.client_proto import ResponseHandler
 
 # Bounds what one slow reader holds, and how far a compressed answer is unpacked ahead of it.
 READ_AHEAD = 1 << 16
@@ -29,8 +31,7 @@ class Http:
         lease = self._leases.get(loop)
         if lease is None or lease.session.closed:
             await self._forget_loops_that_are_gone()
-            connector = aiohttp.TCPConnector(limit=0, resolver=self._resolver() if self._resolver else None)
-            lease = _Lease(_session(connector))
+            lease = _Lease(_session(_Connector(self._resolver() if self._resolver else None)))
             self._leases[loop] = lease
             lease.keeper = self._keep(loop, lease)
             await anext(lease.keeper)
@@ -91,6 +92,21 @@ class _Lease:
             timer.cancel()
         if not response.content.is_eof():
             response.close()
+
+
+class _Connection(ResponseHandler):
+    """One that is woken only where it rests. aiohttp wakes it with each piece that is read, which sends nothing through
+    the parser and costs a third of what a token costs to read."""
+
+    def resume_reading(self, resume_parser: bool = True) -> None:  # noqa: FBT001, FBT002 - as aiohttp calls it
+        if self._reading_paused or self._buffer_paused:
+            super().resume_reading(resume_parser)
+
+
+class _Connector(aiohttp.TCPConnector):
+    def __init__(self, resolver: AbstractResolver | None) -> None:
+        super().__init__(limit=0, resolver=resolver)
+        self._factory = partial(_Connection, loop=self._loop)  # type: ignore[assignment]
 
 
 def _session(connector: aiohttp.TCPConnector) -> aiohttp.ClientSession:

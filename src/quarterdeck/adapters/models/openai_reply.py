@@ -13,6 +13,7 @@ from quarterdeck.ports import Burst, Ended
 
 Finish = Literal["stop", "length", "tool_calls", "refused"]
 
+DONE = b"[DONE]"
 PLAIN = frozenset({"role", "content"})
 FINISHES: dict[str, Finish] = {
     "length": "length",
@@ -37,6 +38,9 @@ class ChatReply:
         self._calls: dict[int, _Call] = {}
 
     def take(self, payloads: list[bytes]) -> list[Burst]:
+        if payloads and payloads[-1] == DONE:
+            self.whole = True
+            payloads = payloads[:-1]
         try:
             return self.absorb([orjson.loads(payload) for payload in payloads])
         except orjson.JSONDecodeError:
@@ -78,7 +82,7 @@ class ChatReply:
     def _until_done(self, payloads: list[bytes]) -> list[Any]:
         chunks = []
         for payload in payloads:
-            if payload.strip() == b"[DONE]":
+            if payload.strip() == DONE:
                 self.whole = True
                 break
             try:

@@ -26,6 +26,8 @@ class SseDecoder:
         self._at_start = True
 
     def feed(self, data: bytes) -> list[bytes]:
+        if self._at_start and not self._held and data[:1] not in BOM:  # no mark stands there, and so none is looked for
+            self._at_start = False
         if b"\n" in data and b"\r" not in data and not (self._after_cr or self._fields or self._at_start):
             whole = self._feed_plain(data)
             if whole is not None:

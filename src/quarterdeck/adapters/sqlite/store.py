@@ -181,8 +181,10 @@ class SqliteStore:
     # Reading, from any thread
 
     def stream(self, name: StreamName) -> StreamState | None:
-        query = f"{schema.STREAM} WHERE tenant = ? AND kind = ? AND key = ?"
-        found = self._states(query, (name.tenant, name.kind, name.key))
+        query, values = f"{schema.STREAM} WHERE tenant = ? AND kind = ? AND key = ?", (name.tenant, name.kind, name.key)
+        if not self._ask(query, values):  # most that are asked for are new, and then one look is enough
+            return None
+        found = self._states(query, values)
         return found[0] if found else None
 
     def streams(self) -> Iterator[StreamState]:

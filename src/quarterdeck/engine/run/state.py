@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from quarterdeck.engine.run.directive import Directive, read_directive
 from quarterdeck.engine.run.limits import MOST_MALFORMED, MOST_REPEATS
@@ -17,8 +19,6 @@ from quarterdeck.kernel.parts import Message, Remembered, Usage
 
 # What these tools tell comes from the system, from us, or from the person who asks; nobody else had a hand in it.
 OUR_OWN = frozenset({"question", "memory_search", "skill_read", "system_info", "package_check"})
-
-
 LONGEST_TOLD = 500
 
 
@@ -45,8 +45,9 @@ class Broken:
     superseded: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RunState:
+class RunState(NamedTuple):
+    """A tuple, because a fold is little else than copies with another field, and tuples copy in C."""
+
     head: int = 0
     requested: ev.RunRequested | None = None
     epoch: int = 0
@@ -80,12 +81,16 @@ class RunState:
     stopped: bool = False
     overdue: bool = False
     outcome: ev.Outcome | None = None
-    usage: Usage = field(default_factory=Usage)
+    usage: Usage = Usage()
 
     @property
     def answer(self) -> str:
         """All that stands of what was said."""
         return "\n\n".join(text for text in (self.kept, self.content) if text)
+
+
+def replace(state: RunState, **changes: Any) -> RunState:
+    return state._replace(**changes)
 
 
 def evolve(state: RunState, event: Event) -> RunState:
@@ -117,7 +122,7 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
         case ev.AttemptBroke():
             return _broke(state, event)
         case ev.AttemptSuperseded():
-            broken = state.broken and replace(state.broken, superseded=True)
+            broken = state.broken and dataclasses.replace(state.broken, superseded=True)
             return replace(state, broken=broken, content="", reasoning="")
         case tool.ToolFinished():
             return _observed(state, event)

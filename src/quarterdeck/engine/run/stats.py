@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from quarterdeck.events.run import Stats
 
 WINDOW_S = 0.25
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """`tokens` deltas that arrived together, `at` seconds after the attempt began."""
 
     at: float

@@ -6,6 +6,7 @@ from typing import Annotated, Any, cast
 
 import orjson
 from fastapi import APIRouter, Depends, Header
+from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.actions.runs import Ask, Started, start_run
@@ -18,13 +19,14 @@ from quarterdeck.server.problems import answer as problem
 from quarterdeck.server.problems import of_model
 from quarterdeck.server.resume import attached
 from quarterdeck.server.sse import TO_REST, EventStream
-from quarterdeck.server.station import Here, Station
+from quarterdeck.server.station import Here, Station, station_of
 from quarterdeck.server.wire import Answer, ChatRequest
 from quarterdeck.views.run_wire import RunDoor, done_payload
 
 router = APIRouter(prefix="/v1", tags=["chat"])
 
-TakenBody = Annotated[tuple[ChatRequest, bytes], Depends(json_body(ChatRequest))]
+taken_body = json_body(ChatRequest)
+TakenBody = Annotated[tuple[ChatRequest, bytes], Depends(taken_body)]
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key never starts a second run.")]
 SSE: dict[int | str, dict[str, Any]] = {
     200: {"description": "Server-sent events.", "content": {"text/event-stream": {}}}
@@ -40,6 +42,15 @@ async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response
     cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
     door = RunDoor(started.task, started.conversation, here.desk.log.epoch)
     return EventStream(cursor, door, here.streams, last=TO_REST)
+
+
+async def _chat_stream(request: Request) -> Response:
+    key = request.headers.get("idempotency-key")
+    return await chat_stream(await station_of(request), await taken_body(request), key)
+
+
+# What goes past the framework. The routes above describe it, and differ in nothing.
+STRAIGHT = {("POST", "/v1/chat/stream"): _chat_stream}
 
 
 @router.post("/chat", openapi_extra=described(ChatRequest), response_model=Answer)
