@@ -16,16 +16,29 @@ import orjson
 from quarterdeck.events import after, audit, memory, money, run, steering, talk, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
-from quarterdeck.kernel.parts import Remembered, ToolCall, Usage
+from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
 
 GOLDEN = Path(__file__).parents[1] / "data" / "logs" / "v1.jsonl"
 CALL = ToolCall("call-1", "file_read", '{"path": "a b.txt"}', "to see what is in it", "low")
 MEMORIES = (Remembered("m-1", "Пользователя зовут Владимир."),)
 USAGE = Usage(120, 45, 7)
+PERSONA = Persona("e-1", "Анна", "You are Анна.", "openai/gpt", 0.2, ("file_read",), ("tidy_files",), False)
 STATS = run.Stats(45, 1500.5, 320.25, 10.0, 30.5, 64.0)
 
 EXAMPLES: tuple[Event, ...] = (
-    run.RunRequested("c-1", 'What is in "a b.txt"?\n请读', "native", "/work", "on", True, 90.0, 12),
+    run.RunRequested(
+        "c-1",
+        'What is in "a b.txt"?\n请读',
+        "native",
+        "/work",
+        "on",
+        True,
+        90.0,
+        12,
+        PERSONA,
+        "r-0",
+        2.5,
+    ),
     run.RunClaimed("worker-1", 3),
     run.RunReleased("worker-1", 3),
     run.StageChanged("running_tool"),

@@ -20,8 +20,8 @@ from quarterdeck.events.base import Event
 from quarterdeck.events.run import ContentStreamed, Role, RunFinished
 from quarterdeck.events.talk import MessageAdded
 from quarterdeck.kernel.errors import ToolFailed
-from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, conversation_stream, run_stream
-from quarterdeck.kernel.parts import Effect, Risk, ToolCall, ToolSpec
+from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId, conversation_stream, run_stream
+from quarterdeck.kernel.parts import Effect, Persona, Risk, ToolCall, ToolSpec
 from quarterdeck.kernel.scope import LOCAL_OWNER, LOCAL_TENANT
 from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
@@ -38,8 +38,8 @@ from quarterdeck.ports import (
     Traits,
     Weighed,
 )
+from quarterdeck.runtime.crew import Crew
 from quarterdeck.runtime.purse import Caps, Purse
-from quarterdeck.runtime.runner import Crew
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.testing.scripted import ScriptedModel, Turn
 from quarterdeck.views.tables import TABLES, VIEWS
@@ -55,6 +55,9 @@ class Cast:
 
     async def model(self, role: Role) -> Model:
         return self._others.get(role, self._everyone)
+
+    def of(self, tenant: TenantId, persona: Persona | None = None) -> Cast:
+        return self
 
 
 class Playing:

@@ -12,7 +12,7 @@ from quarterdeck.events.run import Loop, RunRequested, StopRequested
 from quarterdeck.events.talk import ConversationOpened, MessageAdded
 from quarterdeck.kernel.errors import Closed, Conflict, Invalid, NotFound
 from quarterdeck.kernel.ids import ConversationId, RunId, checked_name, conversation_stream, run_stream
-from quarterdeck.kernel.parts import Reasoning
+from quarterdeck.kernel.parts import Persona, Reasoning
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.entries import Entry
 from quarterdeck.ports import Once
@@ -32,6 +32,9 @@ class Ask:
     reasoning: Reasoning | None = None
     debug: bool = False
     deadline_s: float | None = None
+    persona: Persona | None = None
+    root: RunId | None = None
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,18 @@ async def start_run(
     task = RunId(desk.ids.mint())
     name = desk.ids.mint() if ask.conversation is None else checked_name(ask.conversation, "conversation_id")
     conversation = ConversationId(name)
-    requested = RunRequested(conversation, message, ask.loop, ask.workspace, ask.reasoning, ask.debug, ask.deadline_s)
+    requested = RunRequested(
+        conversation,
+        message,
+        ask.loop,
+        ask.workspace,
+        ask.reasoning,
+        ask.debug,
+        ask.deadline_s,
+        persona=ask.persona,
+        root=ask.root,
+        budget_usd=ask.budget_usd,
+    )
     opened = ConversationOpened(title_of(message), ask.workspace)
     said = MessageAdded("user", message, task)
     appended = await desk.log.append(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 from quarterdeck.events.base import Event
-from quarterdeck.kernel.parts import Reasoning, Remembered, ToolCall, Usage
+from quarterdeck.kernel.parts import Persona, Reasoning, Remembered, ToolCall, Usage
 
 Loop = Literal["roles", "native"]
 Role = Literal["recall", "action", "thinker", "memory_policy", "critic"]
@@ -17,9 +17,13 @@ WaitStatus = Literal["waiting_for_approval", "waiting_for_password", "waiting_fo
 
 @dataclass(frozen=True, slots=True)
 class RunRequested(Event):
-    """Somebody wants an answer. Always event 1, so that whoever attaches early sees the run."""
+    """Somebody wants an answer. Always event 1, so that whoever attaches early sees the run.
+
+    `root` is the run whose budget this one spends from, where it is part of a larger piece of work.
+    """
 
     KIND: ClassVar[str] = "run.requested"
+    VERSION: ClassVar[int] = 2
     conversation: str
     message: str
     loop: Loop = "roles"
@@ -28,6 +32,9 @@ class RunRequested(Event):
     debug: bool = False
     deadline_s: float | None = None
     max_steps: int = 24
+    persona: Persona | None = None
+    root: str | None = None
+    budget_usd: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,3 +60,25 @@ class Usage:
     input_tokens: int | None = None
     output_tokens: int | None = None
     reasoning_tokens: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Persona:
+    """Who answers, where it is somebody in particular: an employee, a member of a board, an expert of a team.
+
+    `model` is `provider/model` where it is not its tenant's own; of `tools` and `skills`, None means all there are.
+    """
+
+    id: str
+    name: str
+    prompt: str = ""
+    model: str | None = None
+    temperature: float | None = None
+    tools: tuple[str, ...] | None = None
+    skills: tuple[str, ...] | None = None
+    memory: bool = True
+
+
+def within(names: tuple[str, ...] | None, name: str) -> bool:
+    """Whether a persona has this tool or skill."""
+    return names is None or name in names

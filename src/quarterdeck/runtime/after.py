@@ -37,7 +37,7 @@ from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Ids, Query
 from quarterdeck.runtime.call import was_cancelled
-from quarterdeck.runtime.roles import ModelClient, Models, plain
+from quarterdeck.runtime.roles import ModelClient, Providers, plain
 from quarterdeck.views.memory import AFTERS, MEMORIES
 
 ROLE_S = 120.0
@@ -60,7 +60,7 @@ class AfterCrew:
     """What every look back shares. The worker's name is its own: it keeps claims of its own."""
 
     log: Log
-    models: Models
+    providers: Providers
     ids: Ids
     worker: str
 
@@ -70,7 +70,7 @@ class Lookback:
 
     def __init__(self, crew: AfterCrew, name: StreamName, role_s: float = ROLE_S, pause_s: float = PAUSE_S) -> None:
         self._crew, self._name, self._role_s, self._pause_s = crew, name, role_s, pause_s
-        self._client = ModelClient(crew.models)
+        self._client = ModelClient(crew.providers.of(name.tenant))
         self._fold: Fold[AfterState] = Fold(crew.log, name, AfterState(), evolve)
         self._actor = f"worker:{crew.worker}"
         self._epoch = 0

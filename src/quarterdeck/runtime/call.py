@@ -114,12 +114,13 @@ class Caller:
 
     async def _native(self, call: CallModel) -> AsyncIterator[ModelEvent]:
         model = await self._models.model(call.role)
-        request = ModelRequest(call.messages, call.tools, reasoning=call.reasoning)
+        request = ModelRequest(call.messages, call.tools, call.temperature, reasoning=call.reasoning)
         return model.stream(request)
 
     async def _by_role(self, call: CallModel) -> AsyncIterator[ModelEvent]:
         """A client that streams no end of its own has ended when it stops; ours raises where the model gave none."""
-        asked: dict[str, Any] = {} if call.reasoning is None else {"reasoning": call.reasoning}
+        wanted = {"reasoning": call.reasoning, "temperature": call.temperature}
+        asked: dict[str, Any] = {name: value for name, value in wanted.items() if value is not None}
         async with aclosing(self._client.stream_chat(call.role, plain(call.messages), **asked)) as said:  # type: ignore[type-var]
             async for piece in said:
                 kind = piece["type"]

@@ -79,10 +79,12 @@ class Purse:
         tools: Sequence[ToolSpec] = (),
         max_output: int | None = None,
         root: RunId | None = None,
+        cap: float | None = None,
     ) -> Held | None:
-        """Hold back what the call may cost; None where there is no cap. Raises `LimitReached` with the code
-        `budget_exceeded`, or `no_price` where nobody said what the model costs."""
-        if not self._caps.any:
+        """Hold back what the call may cost; None where there is no cap. `cap` is one of this very run, or of its root.
+
+        Raises `LimitReached` with the code `budget_exceeded`, or `no_price` where nobody said what the model costs."""
+        if not (self._caps.any or cap is not None):
             return None
         price = price_of(self._prices, model)
         if price is None:
@@ -93,7 +95,7 @@ class Purse:
                 code="no_price",
             )
         usd = estimate(price, messages, max_output, tools)
-        return await self.reserve(tenant, run, attempt, usd, model=model, root=root)
+        return await self.reserve(tenant, run, attempt, usd, model=model, root=root, cap=cap)
 
     async def reserve(
         self,
@@ -104,15 +106,16 @@ class Purse:
         *,
         model: str = "",
         root: RunId | None = None,
+        cap: float | None = None,
     ) -> Held | None:
         """Hold back an amount. `root` is the run that a child spends for, whose cap it shares.
 
         Earlier attempts of the run that were never settled are counted at what they had reserved: their calls are lost,
         and may have been answered for money all the same.
         """
-        if not self._caps.any:
+        caps = self._capped(tenant, root or run, cap)
+        if not caps:
             return None
-        caps = self._capped(tenant, root or run)
         held = Held(run, attempt, usd, model, tuple(cap.ledger for cap in caps))
         async with self._turn:
             for _ in range(TRIES):
@@ -143,11 +146,13 @@ class Purse:
     async def ledger(self, name: StreamName) -> Ledger:
         return (await self._level(name))[1]
 
-    def _capped(self, tenant: TenantId, root: RunId) -> tuple[_Cap, ...]:
+    def _capped(self, tenant: TenantId, root: RunId, own: float | None) -> tuple[_Cap, ...]:
         """The ledgers that have a cap. A run has one of its own, because it may go on over midnight."""
         day, caps = day_of(self._clock.now()), []
-        if self._caps.run is not None:
+        if self._caps.run is not None and (own is None or self._caps.run <= own):
             caps.append(_Cap(ledger_stream(tenant, root), self._caps.run, "this run", "QUARTERDECK_RUN_BUDGET_USD"))
+        elif own is not None:
+            caps.append(_Cap(ledger_stream(tenant, root), own, "this run", "its budget"))
         if self._caps.day is not None:
             caps.append(_Cap(ledger_stream(tenant, day), self._caps.day, day, "QUARTERDECK_DAY_BUDGET_USD"))
         return tuple(caps)

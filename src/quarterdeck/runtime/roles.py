@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from quarterdeck.engine.run import directive
 from quarterdeck.events.run import Role
 from quarterdeck.kernel.errors import ModelFailed
-from quarterdeck.kernel.parts import Message, Reasoning
+from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.parts import Message, Persona, Reasoning
 from quarterdeck.ports import Burst, Ended, Model, ModelRequest
 
 SCHEMAS: Mapping[str, Mapping[str, Any]] = {"action": directive.SCHEMA}
@@ -21,6 +22,13 @@ class Models(Protocol):
 
     async def model(self, role: Role) -> Model:
         """Raises `ModelFailed` with the sentence that says how to get one where there is none."""
+
+
+class Providers(Protocol):
+    """Whose models a run is carried out with."""
+
+    def of(self, tenant: TenantId, persona: Persona | None = None) -> Models:
+        """Those of this tenant, and among them the one that the persona asks for. Finding out is left to `model`."""
 
 
 @dataclass(frozen=True, slots=True)

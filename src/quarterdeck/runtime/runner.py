@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Coroutine, Sequence
 from typing import Any, TypeVar
 
 from quarterdeck.engine.run import (
@@ -28,10 +27,9 @@ from quarterdeck.engine.run import (
     decide,
     evolve,
 )
-from quarterdeck.engine.run.decide import loose_ends, suspect
+from quarterdeck.engine.run.decide import suspect
 from quarterdeck.engine.run.open_call import OpenCall
 from quarterdeck.engine.run.stats import measured as stats_of
-from quarterdeck.events.after import AfterRequested
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import (
     AttemptFinished,
@@ -40,61 +38,38 @@ from quarterdeck.events.run import (
     ContentStreamed,
     DeadlinePassed,
     RunClaimed,
-    RunFinished,
     RunReleased,
     RunRequested,
     RunWaiting,
     StageChanged,
     WaitStatus,
 )
-from quarterdeck.events.talk import MessageAdded
 from quarterdeck.events.tool import ApprovalDecided, PasswordRequested, ToolStarted
 from quarterdeck.kernel.errors import LimitReached, Moved
-from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, conversation_stream
+from quarterdeck.kernel.ids import RunId, StreamName
 from quarterdeck.log.entries import Claim, Entry
 from quarterdeck.log.fold import Fold
-from quarterdeck.log.log import Log
 from quarterdeck.log.spout import Spout
-from quarterdeck.ports import Clock, Deed, Ids, Knowledge, Lockbox, Site, Toolbox
-from quarterdeck.runtime.after import after_run
+from quarterdeck.ports import Deed
 from quarterdeck.runtime.asking import asked_for
 from quarterdeck.runtime.auditing import audited
+from quarterdeck.runtime.briefing import briefed
 from quarterdeck.runtime.call import Caller, Measured
-from quarterdeck.runtime.history import history
-from quarterdeck.runtime.purse import Held, Purse
-from quarterdeck.runtime.roles import Models
-from quarterdeck.runtime.succession import successor, without
+from quarterdeck.runtime.crew import Crew
+from quarterdeck.runtime.ending import Ending
+from quarterdeck.runtime.purse import Held
 from quarterdeck.runtime.tools import Tools
 from quarterdeck.runtime.twins import twins
 from quarterdeck.runtime.ward import Ward
 
 T = TypeVar("T")
-APPROVAL_S = 24 * 3600.0
 SORRY = "Something went wrong in the server itself; its log says what."
-
-
-@dataclass(frozen=True, slots=True)
-class Crew:
-    """What every runner of a house shares."""
-
-    log: Log
-    models: Models
-    toolbox: Toolbox
-    knowledge: Knowledge
-    lockbox: Lockbox
-    clock: Clock
-    ids: Ids
-    purse: Purse
-    worker: str
-    workspace: Callable[[str | None], str]
-    approval_s: float = APPROVAL_S
-    reflection: bool = False
 
 
 class Runner:
     def __init__(self, crew: Crew, name: StreamName, ward: Ward) -> None:
         self._crew, self._name, self._ward = crew, name, ward
-        self._caller = Caller(crew.models)
+        self._caller: Caller
         self._fold: Fold[RunState] = Fold(crew.log, name, RunState(), evolve)
         self._actor = f"worker:{crew.worker}"
         self._claim: Claim | None = None
@@ -116,7 +91,9 @@ class Runner:
         state = await self._fold.catch_up()
         if state.requested is None or state.outcome is not None:
             return
-        context = await self._context(state)
+        self._caller = Caller(self._crew.providers.of(self._name.tenant, state.requested.persona))
+        self._slight = await self._caller.is_slight()
+        context = await briefed(self._crew, self._name, state, slight=self._slight)
         resting = state.holder is None and isinstance(decide(state, context), Wait)
         if resting and not self._expired(state):
             self._sleep_till(state)
@@ -197,7 +174,8 @@ class Runner:
     async def _call(self, call: CallModel, state: RunState, context: Context) -> None:
         model = await self._caller.model_name(call)
         try:
-            held = await self._held(call, model)
+            assert state.requested is not None
+            held = await self._held(call, model, state.requested)
         except LimitReached as limit:
             spent = Finish("failed", state.answer, limit.code, limit.detail)
             await self._finish(spent, state, head=self._fold.seq)
@@ -205,9 +183,18 @@ class Runner:
         ended = await self._called(call, state, context, model)  # one that is lost is settled by the next attempt
         await self._crew.purse.settle(held, ended.usage if isinstance(ended, AttemptFinished) else None)
 
-    async def _held(self, call: CallModel, model: str) -> Held | None:
-        run = RunId(self._name.key)
-        return await self._crew.purse.hold(self._name.tenant, run, call.attempt, model, call.messages, tools=call.tools)
+    async def _held(self, call: CallModel, model: str, asked: RunRequested) -> Held | None:
+        run, root = RunId(self._name.key), None if asked.root is None else RunId(asked.root)
+        return await self._crew.purse.hold(
+            self._name.tenant,
+            run,
+            call.attempt,
+            model,
+            call.messages,
+            tools=call.tools,
+            root=root,
+            cap=asked.budget_usd,
+        )
 
     async def _called(self, call: CallModel, state: RunState, context: Context, model: str) -> Event | None:
         stage = () if state.stage == call.stage else (StageChanged(call.stage),)
@@ -312,38 +299,11 @@ class Runner:
         self, finish: Finish, state: RunState, *before: Event, head: int | None = None, behind: Spout | None = None
     ) -> None:
         """The end, unless something came in between that it does not know of: a stop, the last words of a stream."""
-        assert state.requested is not None
         stats = stats_of(self._measured.samples)
-        ended = RunFinished(finish.outcome, finish.answer, finish.code, finish.detail, stats, state.usage)
-        status = "failed" if finish.outcome == "quarantined" else finish.outcome
-        said = MessageAdded("assistant", finish.answer, self._name.key, status)
-        heeded, next_said, next_run = successor(finish, state, self._name, self._crew.ids, self._actor)
-        events = (*before, *heeded, *loose_ends(without(state, heeded), "the run has ended"), ended)
-        stream = conversation_stream(self._name.tenant, ConversationId(state.requested.conversation))
-        talk = Entry(stream, (said, *next_said), actor=self._actor, cause=self._name.key)
-        also = (talk, *twins(self._name, state, events, self._actor), *next_run, *self._afterwards(finish, state))
+        events, also = Ending(self._crew, self._name, self._actor).of(finish, state, stats, tainted=self._slight)
         with contextlib.suppress(Moved):
-            await self._append(*events, also=also, head=head, behind=behind)
+            await self._append(*before, *events, also=also, head=head, behind=behind)
             self._over = True
-
-    def _afterwards(self, finish: Finish, state: RunState) -> tuple[Entry, ...]:
-        """A look back at what was done, which nobody waits for."""
-        asked = state.requested
-        assert asked is not None
-        memory = asked.loop == "roles"
-        if finish.outcome != "completed" or not (memory or self._crew.reflection):
-            return ()
-        wanted = AfterRequested(
-            self._name.key,
-            asked.conversation,
-            asked.message,
-            finish.answer,
-            self._crew.workspace(asked.workspace),
-            memory,
-            self._crew.reflection,
-            tainted=state.tainted or self._slight,
-        )
-        return (after_run(self._name, wanted, self._actor),)
 
     # The log
 
@@ -386,31 +346,13 @@ class Runner:
     def _spout(self) -> Spout:
         return self._crew.log.spout(self._name, fence=self._epoch, actor=self._actor)
 
-    async def _context(self, state: RunState) -> Context:
-        assert state.requested is not None
-        asked, crew = state.requested, self._crew
-        conversation = ConversationId(asked.conversation)
-        told = await history(crew.log, conversation_stream(self._name.tenant, conversation), self._name.key)
-        site = self._site(asked)
-        self._slight = await self._caller.is_slight()
-        return Context(
-            told,
-            await crew.toolbox.specs(site),
-            self._slight,
-            await crew.knowledge.memories(site, asked.message),
-            await crew.knowledge.lessons(site, asked.message),
-            await crew.knowledge.skill(site, asked.message),
-        )
-
-    def _site(self, asked: RunRequested) -> Site:
-        where = self._crew.workspace(asked.workspace)
-        return Site(self._name.tenant, RunId(self._name.key), ConversationId(asked.conversation), where)
-
     def _at_hand(self, state: RunState) -> Tools:
         assert state.requested is not None
         if self._tools is None:
             crew = self._crew
-            self._tools = Tools(crew.toolbox, crew.lockbox, crew.log, crew.clock, self._site(state.requested))
+            site = crew.site(self._name.tenant, RunId(self._name.key), state.requested)
+            names = None if state.requested.persona is None else state.requested.persona.tools
+            self._tools = Tools(crew.toolbox, crew.lockbox, crew.log, crew.clock, site, names)
         return self._tools
 
     async def _requested_at(self) -> float:

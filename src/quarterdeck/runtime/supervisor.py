@@ -15,7 +15,8 @@ from quarterdeck.kernel.ids import RunId, StreamName, TenantId, run_stream
 from quarterdeck.log.doorbell import News
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Query, Row
-from quarterdeck.runtime.runner import Crew, Runner
+from quarterdeck.runtime.crew import Crew
+from quarterdeck.runtime.runner import Runner
 from quarterdeck.runtime.ward import Ward
 from quarterdeck.views.tables import RUNS
 

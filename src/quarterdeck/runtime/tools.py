@@ -11,7 +11,7 @@ from quarterdeck.engine.run.open_call import OpenCall
 from quarterdeck.events.base import Event
 from quarterdeck.events.tool import ApprovalDecided, PasswordRequested, ToolFinished, ToolSaid, ToolWeighed
 from quarterdeck.kernel.errors import Problem, ToolFailed
-from quarterdeck.kernel.parts import ToolCall
+from quarterdeck.kernel.parts import ToolCall, within
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Clock, Deed, Done, Lockbox, Query, Site, Toolbox, Weighed
 from quarterdeck.runtime.call import was_cancelled
@@ -24,19 +24,22 @@ SYSTEM = "system"
 class Tools:
     """The tools of one run at its site."""
 
-    def __init__(self, toolbox: Toolbox, lockbox: Lockbox, log: Log, clock: Clock, site: Site) -> None:
+    def __init__(
+        self, toolbox: Toolbox, lockbox: Lockbox, log: Log, clock: Clock, site: Site, names: tuple[str, ...] | None
+    ) -> None:
         self._toolbox, self._lockbox, self._log, self._clock, self._site = toolbox, lockbox, log, clock, site
+        self._names = names
 
     async def weigh(self, call: ToolCall) -> ToolWeighed | ToolFinished:
         """What the call would come to; one that makes no sense goes back to the model."""
-        found = await self._sound(call, self._toolbox.weigh(call, self._site))
+        found = await self._sound(call, self._weighed(call))
         return found if isinstance(found, ToolFinished) else await self._told(call, found)
 
     async def ready(self, c: OpenCall) -> Deed | tuple[Event, ...]:
         """What is to be carried out, or what stands in the way: it is not any more what was allowed, or the password
         that it needs is not at hand."""
         assert c.weighed is not None
-        found = await self._sound(c.call, self._toolbox.weigh(c.call, self._site))
+        found = await self._sound(c.call, self._weighed(c.call))
         if isinstance(found, ToolFinished):
             return (found,)
         if bound_hash(c.call.name, found.arguments, found.bound) != c.weighed.hash:
@@ -45,6 +48,11 @@ class Tools:
         if found.password and (password := self._lockbox.take(c.approval or "")) is None:
             return (PasswordRequested(c.approval or "", c.call.id, c.weighed.shown),)
         return Deed(c.call, self._site, found, f"{self._site.run}:{c.call.id}", password)
+
+    async def _weighed(self, call: ToolCall) -> Weighed:
+        if not within(self._names, call.name):
+            raise ToolFailed(f"there is no tool {call.name!r} for you.", malformed=True)
+        return await self._toolbox.weigh(call, self._site)
 
     async def carry_out(self, c: OpenCall, deed: Deed, tell: Callable[[ToolSaid], Awaitable[object]]) -> ToolFinished:
         """Do it. What it says on the way is told as it comes, and before its end."""

@@ -106,7 +106,9 @@ def _next_call(state: RunState, context: Context) -> CallModel:
         return CallModel(number, "action", "planning", messages, before=(*before, *skill))
     tools = context.tools if state.requested.loop == "native" and not state.stuck else ()
     messages = thinker_messages(state, context, memories)
-    return CallModel(number, "thinker", "answering", messages, tools, state.requested.reasoning, before)
+    persona, reasoning = state.requested.persona, state.requested.reasoning
+    temperature = None if persona is None else persona.temperature
+    return CallModel(number, "thinker", "answering", messages, tools, reasoning, temperature, before)
 
 
 def _should_recall(state: RunState, context: Context) -> bool:

@@ -21,6 +21,7 @@ class CallModel:
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()
     reasoning: Reasoning | None = None
+    temperature: float | None = None
     before: tuple[Event, ...] = ()  # what is recorded together with its start
 
 

@@ -43,7 +43,7 @@ _WISHED = re.compile(
 
 def thinker_messages(state: RunState, context: Context, memories: Sequence[Remembered] = ()) -> tuple[Message, ...]:
     assert state.requested is not None
-    system = Message("system", (SYSTEM_SLIGHT if context.slight else SYSTEM) + _known(memories))
+    system = Message("system", _role(state, context) + _known(memories))
     told = fitted(context.history, WINDOW_SLIGHT if context.slight else WINDOW)
     user = Message("user", state.requested.message)
     if state.requested.loop == "native":
@@ -54,7 +54,9 @@ def thinker_messages(state: RunState, context: Context, memories: Sequence[Remem
 
 def action_messages(state: RunState, context: Context, memories: Sequence[Remembered] = ()) -> tuple[Message, ...]:
     assert state.requested is not None
-    parts = [ACTION + "\n".join(map(_described, context.tools)), _known(memories)]
+    persona = state.requested.persona
+    whose = f"{persona.prompt}\n\n" if persona is not None and persona.prompt else ""
+    parts = [whose + ACTION + "\n".join(map(_described, context.tools)), _known(memories)]
     if context.skill is not None:
         skill = context.skill
         parts.append("\n" + summary(skill.name, skill.description, skill.origin))
@@ -87,6 +89,14 @@ def fitted(history: Sequence[Message], window: int) -> tuple[Message, ...]:
 def names_something(message: str) -> bool:
     """Whether a message plainly names a file, a folder or a command, or something to be done to one."""
     return _NAMED.search(message) is not None or _WISHED.match(message) is not None
+
+
+def _role(state: RunState, context: Context) -> str:
+    """Who answers: somebody in particular, or just anybody."""
+    persona = None if state.requested is None else state.requested.persona
+    if persona is not None and persona.prompt:
+        return persona.prompt
+    return SYSTEM_SLIGHT if context.slight else SYSTEM
 
 
 def _observations(exchange: Sequence[Message]) -> tuple[Message, ...]:

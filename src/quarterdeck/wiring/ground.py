@@ -1,0 +1,127 @@
+"""What belongs to no event loop, and what is made of it for each: settings become the parts of a house."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from quarterdeck import __version__
+from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.knowledge import HouseKnowledge
+from quarterdeck.adapters.lockbox import MemoryLockbox
+from quarterdeck.adapters.mcp.config import read_servers
+from quarterdeck.adapters.mcp.toolbox import WithMcp
+from quarterdeck.adapters.mcp.tools import McpTools
+from quarterdeck.adapters.recall.minilm import MiniLM
+from quarterdeck.adapters.recall.minilm import available as no_minilm
+from quarterdeck.adapters.skills.folders import SkillFolders
+from quarterdeck.adapters.skills.tool import SkillRead
+from quarterdeck.adapters.sqlite.store import SqliteStore
+from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.adapters.tools.everyday import everyday_tools
+from quarterdeck.adapters.tools.memory_search import MemorySearch
+from quarterdeck.adapters.tools.toolbox import LocalToolbox
+from quarterdeck.engine.policy.redact import Redactor
+from quarterdeck.engine.policy.rules import remember
+from quarterdeck.engine.policy.shell import judge
+from quarterdeck.kernel.scope import LOCAL_OWNER
+from quarterdeck.log.log import Log
+from quarterdeck.log.memory import MemoryStore
+from quarterdeck.ports import Knowledge, Lockbox, Store, Toolbox
+from quarterdeck.runtime.crew import Crew
+from quarterdeck.runtime.purse import Caps, Purse
+from quarterdeck.server.sse import OpenStreams
+from quarterdeck.server.station import About, Station
+from quarterdeck.settings import Settings
+from quarterdeck.views.recall import Recall
+from quarterdeck.wiring.models import DefaultModels
+
+# Workers of one process share it: a run that goes from one of them to another did not crash.
+PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
+
+
+@dataclass(slots=True)
+class Ground:
+    """What belongs to no loop: the log and the models."""
+
+    settings: Settings
+    log: Log
+    models: DefaultModels
+    recall: Recall
+    toolbox: Toolbox
+    mcp: McpTools
+    knowledge: Knowledge
+    lockbox: Lockbox
+    skills: SkillFolders
+    streams: OpenStreams = field(default_factory=OpenStreams)
+
+
+def ground_of(settings: Settings, log: Log) -> Ground:
+    skills, recall = skills_of(settings), Recall(log, MiniLM() if no_minilm() is None else None)
+    mcp = McpTools(read_servers(settings.mcp_file), environment=settings.surroundings)
+    hosts, open_to = settings.sudo_no_password, settings.fetch_allow
+    everyday = everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to)
+    own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
+    knowledge = HouseKnowledge(recall, skills.skill)
+    lockbox = MemoryLockbox(SystemClock())
+    return Ground(settings, log, DefaultModels(settings), recall, WithMcp(own, mcp), mcp, knowledge, lockbox, skills)
+
+
+def crew_of(ground: Ground) -> Crew:
+    worker, settings = f"{PROCESS}.{uuid.uuid4().hex[:8]}", ground.settings
+    return Crew(
+        ground.log,
+        ground.models,
+        ground.toolbox,
+        ground.knowledge,
+        ground.lockbox,
+        SystemClock(),
+        SystemIds(),
+        Purse(ground.log, SystemClock(), settings.prices, Caps(settings.run_budget_usd, settings.day_budget_usd)),
+        worker,
+        lambda asked: workspace_of(settings, asked),
+        settings.approval_s,
+        settings.reflection,
+    )
+
+
+def workspace_of(settings: Settings, asked: str | None) -> str:
+    """The folder a run may work in, without links; where none was named, one of our own beside the data."""
+    named = settings.workspace if asked is None else Path(asked).expanduser()
+    return os.path.realpath(named)
+
+
+def station_of(ground: Ground) -> Station:
+    async def about() -> About:
+        found = await ground.models.found()
+        name = None if found.model is None else found.model.name
+        where = "memory" if ground.settings.storage == "memory" else str(ground.settings.database)
+        return About(__version__, name, found.source, found.advice, where)
+
+    async def model_ready() -> None:
+        await ground.models.model("thinker")
+
+    desk = Desk(ground.log, SystemIds(), SystemClock())
+    deadline_s = ground.settings.deadline_s or None
+    return Station(
+        desk,
+        LOCAL_OWNER,
+        ground.streams,
+        ground.lockbox,
+        deadline_s,
+        about,
+        model_ready,
+        ground.skills,
+        ground.settings.prices,
+        ground.recall,
+    )
+
+
+def skills_of(settings: Settings) -> SkillFolders:
+    return SkillFolders(settings.database.parent / "skills")
+
+
+def open_store(settings: Settings) -> Store:
+    return MemoryStore() if settings.storage == "memory" else SqliteStore(settings.database)
