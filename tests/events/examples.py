@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from quarterdeck.events import after, audit, memory, money, run, steering, talk, tool
+from quarterdeck.events import after, audit, memory, money, run, steering, talk, tenants, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
@@ -139,6 +139,10 @@ EXAMPLES: tuple[Event, ...] = (
     after.ReflectionCompleted("l-1", "Reusable lesson: look."),
     after.RoleFailed("critic", "provider_error", "it went away"),
     after.AfterFinished(),
+    tenants.TenantCreated("t-1", "Чайка & 鸥", "seagull"),
+    tenants.TenantChanged("t-1", "Seagull", "gull"),
+    tenants.SlugTaken("t-1"),
+    tenants.SlugFreed(),
 )
 
 

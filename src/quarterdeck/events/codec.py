@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import after, audit, memory, money, run, steering, talk, tool
+from quarterdeck.events import after, audit, memory, money, run, steering, talk, tenants, tool
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -70,6 +70,10 @@ VOCABULARY: tuple[type[Event], ...] = (
     after.ReflectionCompleted,
     after.RoleFailed,
     after.AfterFinished,
+    tenants.TenantCreated,
+    tenants.TenantChanged,
+    tenants.SlugTaken,
+    tenants.SlugFreed,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

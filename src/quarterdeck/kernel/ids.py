@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from typing import NamedTuple, NewType
 
@@ -12,6 +13,8 @@ RunId = NewType("RunId", str)
 ConversationId = NewType("ConversationId", str)
 WorkerId = NewType("WorkerId", str)
 
+# Whose streams are about the tenants themselves, and so outlive each of them.
+HOUSE = TenantId("house")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 
 
@@ -65,6 +68,16 @@ def rules_stream(tenant: TenantId) -> StreamName:
 def ledger_stream(tenant: TenantId, key: str) -> StreamName:
     """Of one day, by its date; or of one run, by its id."""
     return StreamName(tenant, "ledger", key)
+
+
+def tenant_stream(tenant: TenantId) -> StreamName:
+    """What happens to a tenant itself."""
+    return StreamName(HOUSE, "tenant", tenant)
+
+
+def slug_stream(slug: str) -> StreamName:
+    """Whose a slug is. It is not in the name of its stream, which stays when its tenant is gone for good."""
+    return StreamName(HOUSE, "slug", hashlib.sha256(slug.encode()).hexdigest()[:32])
 
 
 def command_audit(tenant: TenantId) -> StreamName:

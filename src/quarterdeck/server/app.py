@@ -21,6 +21,7 @@ from quarterdeck.server.routes import (
     skills,
     steering,
     tasks,
+    tenants,
     usage,
 )
 from quarterdeck.server.sse import LATER, EventStream
@@ -69,7 +70,8 @@ def create_app(house: House, version: str) -> FastAPI:
     problems.install(app)
     speaking = (health, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
-    for routes in (*speaking, *keeping):
+    platform = (tenants,)
+    for routes in (*speaking, *keeping, *platform):
         app.include_router(routes.router)
     app.add_middleware(Gate, enter=enter)
     app.straight = {place: Gate(Straight(answer), enter) for place, answer in chat.STRAIGHT.items()}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views import approvals, memory
+from quarterdeck.views import approvals, memory, tenants
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
 
@@ -51,7 +51,7 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES, *memory.TABLES, USAGE, AUDIT)
+TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES, *memory.TABLES, USAGE, AUDIT, *tenants.TABLES)
 
 
 class RunsView:
@@ -96,4 +96,4 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView(), *approvals.VIEWS, *memory.VIEWS, UsageView(), AuditView())
+VIEWS = (RunsView(), TalkView(), *approvals.VIEWS, *memory.VIEWS, UsageView(), AuditView(), *tenants.VIEWS)

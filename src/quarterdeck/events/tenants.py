@@ -1,0 +1,41 @@
+"""What can happen to a tenant, and to the slug that is its alone. Each has a stream of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from quarterdeck.events.base import Event
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCreated(Event):
+    KIND: ClassVar[str] = "tenant.created"
+    id: str
+    name: str
+    slug: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantChanged(Event):
+    """What is None stayed as it was."""
+
+    KIND: ClassVar[str] = "tenant.changed"
+    id: str
+    name: str | None = None
+    slug: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SlugTaken(Event):
+    """The slug that this stream is about is this tenant's from now on."""
+
+    KIND: ClassVar[str] = "slug.taken"
+    tenant: str
+
+
+@dataclass(frozen=True, slots=True)
+class SlugFreed(Event):
+    """Anybody may have it."""
+
+    KIND: ClassVar[str] = "slug.freed"

@@ -1,0 +1,51 @@
+"""The read model of tenants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from quarterdeck.events import tenants as ev
+from quarterdeck.events.base import Recorded
+from quarterdeck.kernel.errors import NotFound
+from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.scope import LOCAL_TENANT
+from quarterdeck.log.log import Log
+from quarterdeck.ports import Change, Patch, Put, Table
+
+TENANTS = Table(
+    "tenant",
+    {"id": "text", "name": "text", "slug": "text", "created_at": "real", "changed_at": "real"},
+    key=("id",),
+    lookups=(("slug",),),
+)
+TABLES = (TENANTS,)
+
+
+class TenantsView:
+    """One line for each tenant."""
+
+    def apply(self, fact: Recorded) -> Sequence[Change]:
+        match fact.event:
+            case ev.TenantCreated(ident, name, slug):
+                born = {"created_at": fact.at, "changed_at": fact.at}
+                return [Put(TENANTS, {"id": ident, "name": name, "slug": slug, **born})]
+            case ev.TenantChanged(ident, name, slug):
+                said = {"name": name, "slug": slug}
+                changed: dict[str, object] = {what: value for what, value in said.items() if value is not None}
+                return [Patch(TENANTS, {"id": ident}, {**changed, "changed_at": fact.at})]
+            case _:
+                return []
+
+
+async def tenant_line(log: Log, tenant: TenantId) -> dict[str, Any]:
+    """How a tenant stands, to whoever may know; `NotFound` where there is none. The local one is always there."""
+    if tenant == LOCAL_TENANT:
+        return {"id": tenant, "name": "Local", "slug": LOCAL_TENANT, "created_at": 0.0, "changed_at": 0.0}
+    line = await log.get(TENANTS, id=tenant)
+    if line is None:
+        raise NotFound("There is no such tenant.", code="tenant_not_found")
+    return line
+
+
+VIEWS = (TenantsView(),)
