@@ -12,8 +12,19 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from board_examples import BOARD_EXAMPLES
 
-from quarterdeck.events import after, audit, memory, money, run, steering, talk, tenants, tool
+from quarterdeck.events import (
+    after,
+    audit,
+    memory,
+    money,
+    run,
+    steering,
+    talk,
+    tenants,
+    tool,
+)
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
@@ -143,6 +154,7 @@ EXAMPLES: tuple[Event, ...] = (
     tenants.TenantChanged("t-1", "Seagull", "gull"),
     tenants.SlugTaken("t-1"),
     tenants.SlugFreed(),
+    *BOARD_EXAMPLES,
 )
 
 

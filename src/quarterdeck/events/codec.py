@@ -10,7 +10,21 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from quarterdeck.events import after, audit, memory, money, run, steering, talk, tenants, tool
+from quarterdeck.events import (
+    after,
+    audit,
+    card,
+    inbox,
+    member,
+    memory,
+    money,
+    project,
+    run,
+    steering,
+    talk,
+    tenants,
+    tool,
+)
 from quarterdeck.events.base import Event, Unknown
 from quarterdeck.events.upcast import STEPS, Steps, upcast
 
@@ -74,6 +88,33 @@ VOCABULARY: tuple[type[Event], ...] = (
     tenants.TenantChanged,
     tenants.SlugTaken,
     tenants.SlugFreed,
+    member.MemberAdded,
+    member.MemberChanged,
+    member.MemberRemoved,
+    member.HandleTaken,
+    member.HandleFreed,
+    project.ProjectOpened,
+    project.ProjectChanged,
+    project.MemberJoined,
+    project.MemberLeft,
+    project.ChatOpened,
+    project.MessagePosted,
+    card.TaskOpened,
+    card.TaskEdited,
+    card.TaskAssigned,
+    card.TaskLinked,
+    card.TaskMoved,
+    card.TaskUnblocked,
+    card.TaskCommented,
+    card.TaskClaimed,
+    card.TaskClaimRenewed,
+    card.TaskClaimEnded,
+    card.TaskSubmitted,
+    card.TaskReviewed,
+    card.TaskHandedOver,
+    inbox.WakeQueued,
+    inbox.WakeTaken,
+    inbox.WakeEnded,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

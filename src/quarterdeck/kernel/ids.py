@@ -84,6 +84,35 @@ def command_audit(tenant: TenantId) -> StreamName:
     return StreamName(tenant, "audit", "commands")
 
 
+def member_stream(tenant: TenantId, member: str) -> StreamName:
+    return StreamName(tenant, "member", member)
+
+
+def handle_stream(tenant: TenantId, kind: str, slug: str) -> StreamName:
+    """Which member or project goes by a slug."""
+    return StreamName(tenant, "handle", f"{kind}:{slug}")
+
+
+def project_stream(tenant: TenantId, project: str) -> StreamName:
+    """All that happens in a project, for whoever follows it."""
+    return StreamName(tenant, "project", project)
+
+
+def card_stream(tenant: TenantId, task: str) -> StreamName:
+    """One task of a board by itself: whether a step is still possible is decided here."""
+    return StreamName(tenant, "card", task)
+
+
+def plan_stream(tenant: TenantId, project: str) -> StreamName:
+    """Which task of a project waits for which."""
+    return StreamName(tenant, "plan", project)
+
+
+def inbox_stream(tenant: TenantId, member: str) -> StreamName:
+    """What waits for a member, and what it has in hand."""
+    return StreamName(tenant, "inbox", member)
+
+
 def checked_name(text: str, what: str) -> str:
     """A name a client chose: short, printable, and safe to stand in a path, a log line and a frame."""
     if not _NAME.fullmatch(text):

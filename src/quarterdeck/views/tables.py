@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views import approvals, memory, tenants
+from quarterdeck.views import approvals, board, board_tasks, memory, tenants
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
 
@@ -51,7 +51,18 @@ MESSAGES = Table(
     },
     key=("tenant", "conversation", "place"),
 )
-TABLES = (RUNS, CONVERSATIONS, MESSAGES, *approvals.TABLES, *memory.TABLES, USAGE, AUDIT, *tenants.TABLES)
+TABLES = (
+    RUNS,
+    CONVERSATIONS,
+    MESSAGES,
+    *approvals.TABLES,
+    *memory.TABLES,
+    USAGE,
+    AUDIT,
+    *tenants.TABLES,
+    *board.TABLES,
+    *board_tasks.TABLES,
+)
 
 
 class RunsView:
@@ -96,4 +107,14 @@ class TalkView:
                 return []
 
 
-VIEWS = (RunsView(), TalkView(), *approvals.VIEWS, *memory.VIEWS, UsageView(), AuditView(), *tenants.VIEWS)
+VIEWS = (
+    RunsView(),
+    TalkView(),
+    *approvals.VIEWS,
+    *memory.VIEWS,
+    UsageView(),
+    AuditView(),
+    *tenants.VIEWS,
+    *board.VIEWS,
+    *board_tasks.VIEWS,
+)
