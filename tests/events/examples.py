@@ -14,17 +14,7 @@ from typing import Any
 import orjson
 from board_examples import BOARD_EXAMPLES
 
-from quarterdeck.events import (
-    after,
-    audit,
-    memory,
-    money,
-    run,
-    steering,
-    talk,
-    tenants,
-    tool,
-)
+from quarterdeck.events import after, audit, memory, money, run, staff, steering, talk, tenants, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
@@ -34,6 +24,7 @@ CALL = ToolCall("call-1", "file_read", '{"path": "a b.txt"}', "to see what is in
 MEMORIES = (Remembered("m-1", "Пользователя зовут Владимир."),)
 USAGE = Usage(120, 45, 7)
 PERSONA = Persona("e-1", "Анна", "You are Анна.", "openai/gpt", 0.2, ("file_read",), ("tidy_files",), False)
+PROFILE = staff.Profile("Анна", "clerk", "Be brief.", "openai/gpt", 0.2, ("file_read",), ("tidy_files",), False)
 STATS = run.Stats(45, 1500.5, 320.25, 10.0, 30.5, 64.0)
 
 EXAMPLES: tuple[Event, ...] = (
@@ -155,6 +146,10 @@ EXAMPLES: tuple[Event, ...] = (
     tenants.SlugTaken("t-1"),
     tenants.SlugFreed(),
     *BOARD_EXAMPLES,
+    staff.EmployeeHired(PROFILE),
+    staff.EmployeeChanged(PROFILE),
+    staff.EmployeeArchived(),
+    staff.EmployeeRestored(),
 )
 
 

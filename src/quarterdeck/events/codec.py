@@ -20,6 +20,7 @@ from quarterdeck.events import (
     money,
     project,
     run,
+    staff,
     steering,
     talk,
     tenants,
@@ -115,6 +116,10 @@ VOCABULARY: tuple[type[Event], ...] = (
     inbox.WakeQueued,
     inbox.WakeTaken,
     inbox.WakeEnded,
+    staff.EmployeeHired,
+    staff.EmployeeChanged,
+    staff.EmployeeArchived,
+    staff.EmployeeRestored,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

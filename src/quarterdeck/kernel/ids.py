@@ -75,6 +75,10 @@ def tenant_stream(tenant: TenantId) -> StreamName:
     return StreamName(HOUSE, "tenant", tenant)
 
 
+def employee_stream(tenant: TenantId, employee: str) -> StreamName:
+    return StreamName(tenant, "employee", employee)
+
+
 def slug_stream(slug: str) -> StreamName:
     """Whose a slug is. It is not in the name of its stream, which stays when its tenant is gone for good."""
     return StreamName(HOUSE, "slug", hashlib.sha256(slug.encode()).hexdigest()[:32])

@@ -15,6 +15,7 @@ from quarterdeck.server.routes import (
     audit,
     chat,
     conversations,
+    employees,
     experience,
     health,
     memory,
@@ -70,7 +71,7 @@ def create_app(house: House, version: str) -> FastAPI:
     problems.install(app)
     speaking = (health, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
-    platform = (tenants,)
+    platform = (tenants, employees)
     for routes in (*speaking, *keeping, *platform):
         app.include_router(routes.router)
     app.add_middleware(Gate, enter=enter)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views import approvals, board, board_tasks, memory, tenants
+from quarterdeck.views import approvals, board, board_tasks, memory, staff, tenants
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
 
@@ -62,6 +62,7 @@ TABLES = (
     *tenants.TABLES,
     *board.TABLES,
     *board_tasks.TABLES,
+    *staff.TABLES,
 )
 
 
@@ -117,4 +118,5 @@ VIEWS = (
     *tenants.VIEWS,
     *board.VIEWS,
     *board_tasks.VIEWS,
+    *staff.VIEWS,
 )

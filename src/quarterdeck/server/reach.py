@@ -1,0 +1,71 @@
+"""Finding a thing by its id: within the caller's own tenant, and for an operator within every other."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from quarterdeck.kernel.errors import NotFound
+from quarterdeck.kernel.ids import RunId, StreamName, TenantId, run_stream
+from quarterdeck.kernel.scope import Scope
+from quarterdeck.ports import Query, Table
+from quarterdeck.server.station import Station
+from quarterdeck.views.approvals import APPROVALS
+from quarterdeck.views.staff import EMPLOYEES
+from quarterdeck.views.tables import CONVERSATIONS, RUNS
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A line of a table, and the caller's scope within the tenant whose it is."""
+
+    line: dict[str, Any]
+    scope: Scope
+
+    @property
+    def run(self) -> StreamName:
+        """The stream, where the line is a run's."""
+        return run_stream(self.scope.tenant, RunId(self.line["id"]))
+
+
+async def found(here: Station, table: Table, ident: str) -> Found | None:
+    """A name that several tenants use is the caller's own first; and nobody's where it could be one of several."""
+    own = await here.desk.log.get(table, tenant=here.scope.tenant, id=ident)
+    if own is not None:
+        return Found(own, here.scope)
+    if not here.scope.operator:
+        return None
+    lines = await here.desk.log.find(Query(table, {"id": ident}, "id", limit=2))
+    if len(lines) != 1:
+        return None
+    return Found(lines[0], here.scope.within(TenantId(lines[0]["tenant"])))
+
+
+async def task(here: Station, ident: str) -> Found:
+    return await _there(here, RUNS, ident, "task")
+
+
+async def conversation(here: Station, ident: str) -> Found:
+    return await _there(here, CONVERSATIONS, ident, "conversation")
+
+
+async def employee(here: Station, ident: str) -> Found:
+    return await _there(here, EMPLOYEES, ident, "employee")
+
+
+async def approval(here: Station, ident: str) -> Found:
+    return await _there(here, APPROVALS, ident, "approval")
+
+
+async def _there(here: Station, table: Table, ident: str, what: str) -> Found:
+    there = await found(here, table, ident)
+    if there is None:
+        raise NotFound(f"There is no such {what}.", code=f"{what}_not_found")
+    return there
+
+
+def whose(here: Station, tenant_id: str | None = None) -> dict[str, object]:
+    """What a list is narrowed to: the caller's tenant, or for an operator the one that was asked for, else all."""
+    if tenant_id is not None:
+        return {"tenant": here.scope.within(TenantId(tenant_id)).tenant}
+    return {} if here.scope.operator else {"tenant": here.scope.tenant}
