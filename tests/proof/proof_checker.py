@@ -123,11 +123,16 @@ def check_run(story: Story) -> None:
 
 
 def check_attempts(story: Story) -> None:
-    """Attempts are numbered; the text of each one that is followed by another was taken back, all of it."""
-    attempts = [data["attempt"] for _, data in story.of("run.attempt_started")]
-    assert attempts == list(range(1, len(attempts) + 1))
+    """Attempts are numbered. One that is followed by another has planned to its end, or its text was taken back, all
+    of it."""
+    roles = {data["attempt"]: data["role"] for _, data in story.of("run.attempt_started")}
+    assert list(roles) == list(range(1, len(roles) + 1))
+    finished = {data["attempt"] for _, data in story.of("run.attempt_finished")}
     taken_back = {data["attempt"]: (data["since"], seq) for seq, data in story.of("run.attempt_superseded")}
-    for attempt in attempts[:-1]:
+    for attempt in list(roles)[:-1]:
+        if roles[attempt] == "action" and attempt in finished:
+            assert attempt not in taken_back
+            continue
         since, until = taken_back[attempt]
         lost = [seq for seq, data in story.of("run.content") if data["attempt"] == attempt]
         assert all(since < seq < until for seq in lost)

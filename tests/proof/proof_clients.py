@@ -98,10 +98,10 @@ class Clients:
         await self._session.close()
 
     def ask(self, message: str, *, watchers: int = 1, **options: object) -> Transcript:
-        """Somebody asks; others join as soon as the run has a name."""
+        """Somebody asks; others join as soon as the run has a name. The model is asked once, unless a loop is named."""
         asking = Transcript(message, key=f"key-{message}")
         known = asyncio.Event()
-        self._follow(asking, {"message": message, **options}, known)
+        self._follow(asking, {"message": message, "loop": "native", **options}, known)
         for _ in range(watchers):
             self._tasks.append(asyncio.ensure_future(self._join(asking, known)))
         return asking

@@ -1,4 +1,6 @@
-"""A provider that plays a part for each message, tells the test how far it is, and keeps a record of its own."""
+"""A provider that plays a part for each message, tells the test how far it is, and keeps a record of its own.
+
+Who asks what to do before the answer is told that there is nothing to do; `planned` is a record of that."""
 
 from __future__ import annotations
 
@@ -10,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Moment = Literal["asked", "headers", "delta", "end"]
+DIRECTIVE = {"kind": "action_directive", "intent": "answer", "risk_level": "none", "actions": [], "then": "answer"}
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -36,6 +39,7 @@ class Provider:
     pace_s: float = 0.0
     reached: Callable[[Moment, Asked], None] = lambda moment, asked: None
     record: list[Asked] = field(default_factory=list)
+    planned: list[str] = field(default_factory=list)
     total: int = 0
     hold: asyncio.Event | None = None
     _server: asyncio.Server | None = None
@@ -67,12 +71,18 @@ class Provider:
         self._busy.add(task)
         try:
             while True:
-                await self._answer(await _message(reader), writer)
+                message, formed = await _request(reader)
+                await (self._plan if formed else self._answer)(message, writer)
         except (OSError, EOFError, asyncio.CancelledError):
             pass  # they are gone, or we are
         finally:
             self._busy.discard(task)
             writer.transport.abort()
+
+    async def _plan(self, message: str, writer: asyncio.StreamWriter) -> None:
+        self.planned.append(message)
+        writer.write(HEAD + _frame({"content": json.dumps(DIRECTIVE)}, None) + LAST)
+        await writer.drain()
 
     async def _answer(self, message: str, writer: asyncio.StreamWriter) -> None:
         asked = Asked(message, len(self.asked_for(message)) + 1)
@@ -90,17 +100,19 @@ class Provider:
             self.reached("delta", asked)
             if self.hold is not None:
                 await self.hold.wait()
-        writer.write(_frame({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n")
+        writer.write(LAST)
         await writer.drain()
         asked.whole = True
         self.reached("end", asked)
 
 
-async def _message(reader: asyncio.StreamReader) -> str:
+async def _request(reader: asyncio.StreamReader) -> tuple[str, bool]:
+    """What a person said last, and whether a form is asked for."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     length = int(head.partition("content-length:")[2].split("\r\n")[0])
     asked = json.loads(await reader.readexactly(length))
-    return str([said["content"] for said in asked["messages"] if said["role"] == "user"][-1])
+    said = [said["content"] for said in asked["messages"] if said["role"] == "user"][-1]
+    return str(said), "response_format" in asked
 
 
 def _frame(delta: dict[str, str], finish: str | None) -> bytes:
@@ -110,6 +122,9 @@ def _frame(delta: dict[str, str], finish: str | None) -> bytes:
 
 def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
+
+
+LAST = _frame({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
 
 
 def quietly(act: Callable[[], None]) -> None:

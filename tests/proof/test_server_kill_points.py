@@ -42,6 +42,15 @@ WITHIN = {
     "C20 the end is synced, not returned": ("synced:run.finished", 1),
     "C21 the end is committed, nobody knows": ("after:run.finished", 1),
 }
+# The same in the loop that plans first: how often it has then been asked what to do, and for the answer.
+PLANNING = {
+    "before the model is asked what to do": ("before:run.attempt_started", 1, 1),
+    "about to be asked what to do": ("after:run.attempt_started", 1, 1),
+    "what is to be done is known, nothing says so": ("before:run.attempt_finished", 2, 1),
+    "what is to be done is recorded": ("after:run.attempt_finished", 1, 1),
+    "about to be asked for the answer": ("after:run.attempt_started:2", 1, 1),
+    "in the middle of the answer": ("after:run.content:3", 1, 2),
+}
 BY_PROVIDER: dict[str, tuple[Moment, int]] = {
     "C06 asked, no headers": ("asked", 0),
     "C07 headers, no delta": ("headers", 0),
@@ -82,11 +91,13 @@ async def verified(folder: Path) -> list[str]:
         shutil.rmtree(copy)
 
 
-async def killed_and_restarted(server: ServerProcess, kill_at: str | None, message: str) -> Clients:
+async def killed_and_restarted(
+    server: ServerProcess, kill_at: str | None, message: str, loop: str = "native"
+) -> Clients:
     """One run with two clients through one kill to its end."""
     await server.start(kill_at)
     async with Clients(server) as clients:
-        asking = clients.ask(message)
+        asking = clients.ask(message, loop=loop)
         assert await clients.meanwhile(server.gone()) == KILLED
         await server.start()
         await clients.all_ended()
@@ -109,6 +120,20 @@ async def test_a_run_killed_within_goes_on_by_itself(
         assert len(provider.asked_for(f"round-{nth}")) == asked
 
 
+@pytest.mark.parametrize("point", PLANNING)
+async def test_what_was_planned_before_a_kill_is_not_asked_again(
+    point: str, server: ServerProcess, provider: Provider, rounds: int
+) -> None:
+    kill_at, planned, asked = PLANNING[point]
+    for nth in range(rounds):
+        async with asyncio.timeout(BOUND_S):
+            clients = await killed_and_restarted(server, kill_at, f"round-{nth}", "roles")
+            check(server.folder, clients.transcripts, provider)
+            assert await verified(server.folder) == []
+        assert provider.planned.count(f"round-{nth}") == planned
+        assert len(provider.asked_for(f"round-{nth}")) == asked
+
+
 @pytest.mark.parametrize("point", BY_PROVIDER)
 async def test_a_run_killed_while_its_model_speaks_goes_on_by_itself(
     point: str, server: ServerProcess, provider: Provider, rounds: int
@@ -127,6 +152,8 @@ async def test_a_kill_within_a_checkpoint_loses_nothing(
     point: str, server: ServerProcess, provider: Provider, rounds: int
 ) -> None:
     provider.deltas, provider.pace_s = 60, 0.002
+    await server.start()  # making the tables of a new folder is checkpoints enough
+    await server.stop()
     for nth in range(rounds):
         async with asyncio.timeout(BOUND_S):
             clients = await killed_and_restarted(server, CHECKPOINTS[point], f"round-{nth}")

@@ -224,20 +224,22 @@ class Watch:
         self._waiting += [frame_of(raw + b"\n\n") for raw in whole if raw.strip() and raw != RETRY]
 
     async def until(self, event: str) -> Frame:
-        """Read on until an event of this name has come."""
-        while (frame := await self.next()) is not None:
-            if frame.event == event:
-                return frame
+        """Read on until an event of this name has come; heartbeats alone are no reason to wait on, here and below."""
+        async with asyncio.timeout(BOUND_S):
+            while (frame := await self.next()) is not None:
+                if frame.event == event:
+                    return frame
         raise AssertionError(f"it ended without {event!r}: {[frame.event for frame in self.frames]}")
 
     async def until_seq(self, seq: int) -> Frame:
-        while (frame := await self.next()) is not None:
-            if frame.seq is not None and frame.seq >= seq:
-                return frame
+        async with asyncio.timeout(BOUND_S):
+            while (frame := await self.next()) is not None:
+                if frame.seq is not None and frame.seq >= seq:
+                    return frame
         raise AssertionError(f"it ended before {seq}")
 
     async def rest(self) -> list[Frame]:
-        """Everything to the end of the answer, which must come: heartbeats alone are no reason to wait on."""
+        """Everything to the end of the answer, which must come."""
         async with asyncio.timeout(BOUND_S):
             while await self.next() is not None:
                 pass
@@ -262,7 +264,9 @@ class Watch:
 
 
 async def chat(server: Serving, message: str, headers: Mapping[str, str] | None = None, **more: object) -> Watch:
-    watch = await Watch.open(server, "POST", "/v1/chat/stream", {"message": message, **more}, headers)
+    """Of the loop that asks the model once, so that a turn of the script is what is seen, unless another is asked for."""
+    body = {"message": message, "loop": "native", **more}
+    watch = await Watch.open(server, "POST", "/v1/chat/stream", body, headers)
     assert watch.status == 200, await watch.connection.remainder()
     return watch
 

@@ -43,7 +43,7 @@ async def test_the_same_stream_is_told_again_from_its_beginning(server: Serving)
 
 async def test_who_lost_the_connection_at_once_finds_the_run_by_asking_again(server: Serving) -> None:
     lost = await Connection.open(server.port)
-    body = {"message": "hang"}
+    body = {"message": "hang", "loop": "native"}
     lost.send(request("POST", "/v1/chat/stream", body, {KEY: "k3"}, host=server.host))
     await lost.writer.drain()
     lost.close()

@@ -64,7 +64,7 @@ def test_a_run_whose_loop_is_gone_is_taken_up_by_the_next(opened: Opened) -> Non
         """What a client in this process does that goes away: its loop is gone with the stream still open."""
         sent: list[bytes] = []
         enough = asyncio.Event()
-        body = json.dumps({"message": "hello"}).encode()
+        body = json.dumps({"message": "hello", "loop": "native"}).encode()
         scope = {
             "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
             "path": "/v1/chat/stream", "raw_path": b"/v1/chat/stream", "query_string": b"", "root_path": "",

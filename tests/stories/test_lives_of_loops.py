@@ -61,7 +61,9 @@ def request(app: FastAPI, method: str, path: str, body: bytes, enough: Callable[
 
 def test_a_run_outlives_every_loop_it_was_worked_on(tmp_path: Path) -> None:
     app = app_on(tmp_path)
-    begin = request(app, "POST", "/v1/chat/stream", b'{"message": "Hi"}', lambda said: "word-4" in said)
+    begin = request(
+        app, "POST", "/v1/chat/stream", b'{"message": "Hi", "loop": "native"}', lambda said: "word-4" in said
+    )
     task = json.loads(begin.partition("data: ")[2].partition("\n")[0])["task_id"]
     for nth in range(1, LOOPS):
         request(app, "GET", f"/v1/tasks/{task}/stream", b"", lambda said: said.count("word-4") > nth)  # noqa: B023
