@@ -8,6 +8,7 @@ import random
 import pytest
 
 from logroom import TENANT, Shelf, everything, kept, rebuilt, said, soon, stream
+from quarterdeck.events.access import TokenIssued, TokenRevoked, TokenUsed
 from quarterdeck.events.base import Event
 from quarterdeck.events.memory import MemoryAccepted, MemoryEdited, MemoryForgotten, MemoryStored
 from quarterdeck.events.run import AttemptStarted, MemoryUsed, RunClaimed, RunFinished, RunRequested, StageChanged
@@ -172,3 +173,19 @@ async def test_adding_to_and_dropping_what_is_not_there_does_nothing(shelf: Shel
     name = stream("main", "memory")
     await log.append(Entry(name, (MemoryUsed((Remembered("nobody", "y"),)), MemoryForgotten("nobody"))))
     assert kept(shelf.store)["memory"] == []
+
+
+async def test_tokens_that_were_issued_used_and_revoked_are_what_the_whole_log_gives(shelf: Shelf, log: Log) -> None:
+    chance = random.Random(10)
+    for number in range(60):
+        token = f"t{number % 12}"
+        course: list[Event] = [
+            TokenIssued(token, "f" * 64, f"person:{number}", chance.choice(["viewer", "owner"]), "mine", 5.5),
+            TokenUsed(token),
+            TokenRevoked(token, "person:owner"),
+        ]
+        await log.append(Entry(stream(token, "token", f"tenant{number % 2}"), (chance.choice(course),)))
+    assert kept(shelf.store) == rebuilt(shelf.store)
+    assert any(line["revoked_at"] and line["used_at"] for line in kept(shelf.store)["token"])
+    shelf.open()
+    assert kept(shelf.store) == rebuilt(shelf.store)

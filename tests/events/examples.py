@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 from board_examples import BOARD_EXAMPLES
 
-from quarterdeck.events import after, audit, memory, money, run, staff, steering, talk, tenants, tool
+from quarterdeck.events import access, after, audit, memory, money, run, staff, steering, talk, tenants, tool
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
@@ -141,6 +141,9 @@ EXAMPLES: tuple[Event, ...] = (
     after.ReflectionCompleted("l-1", "Reusable lesson: look."),
     after.RoleFailed("critic", "provider_error", "it went away"),
     after.AfterFinished(),
+    access.TokenIssued("0" * 32, "f" * 64, "agent:m-1", "agent", "build machine", 1_900_000_000.5, "1" * 32),
+    access.TokenUsed("0" * 32),
+    access.TokenRevoked("0" * 32, "person:owner"),
     tenants.TenantCreated("t-1", "Чайка & 鸥", "seagull"),
     tenants.TenantChanged("t-1", "Seagull", "gull"),
     tenants.SlugTaken("t-1"),

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import orjson
 
 from quarterdeck.events import (
+    access,
     after,
     audit,
     card,
@@ -85,6 +86,9 @@ VOCABULARY: tuple[type[Event], ...] = (
     after.ReflectionCompleted,
     after.RoleFailed,
     after.AfterFinished,
+    access.TokenIssued,
+    access.TokenUsed,
+    access.TokenRevoked,
     tenants.TenantCreated,
     tenants.TenantChanged,
     tenants.SlugTaken,

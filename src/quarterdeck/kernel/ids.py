@@ -84,6 +84,10 @@ def slug_stream(slug: str) -> StreamName:
     return StreamName(HOUSE, "slug", hashlib.sha256(slug.encode()).hexdigest()[:32])
 
 
+def token_stream(tenant: TenantId, token: str) -> StreamName:
+    return StreamName(tenant, "token", token)
+
+
 def command_audit(tenant: TenantId) -> StreamName:
     return StreamName(tenant, "audit", "commands")
 

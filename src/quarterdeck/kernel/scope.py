@@ -8,16 +8,36 @@ from quarterdeck.kernel.errors import NotFound
 from quarterdeck.kernel.ids import TenantId
 
 LOCAL_TENANT = TenantId("local")
+EVERYTHING = frozenset({"*"})
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a scope is known by: the streams in which that may be ended, and when it ends by itself.
+
+    `lends_until` bounds the life of what may be issued with it: a browser's session ends sooner than what it may lend.
+    """
+
+    by: tuple[str, ...]
+    ends_at: float | None = None
+    lends_until: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """A tenant, an actor within it, and what that actor may do. An operator may act within every tenant."""
+    """A tenant, an actor within it, and what that actor may do. An operator may act within every tenant.
+
+    In local mode nothing was shown.
+    """
 
     tenant: TenantId
     actor: str
     rights: frozenset[str] = field(default_factory=frozenset)
     operator: bool = False
+    shown: Shown | None = None
+
+    def may(self, right: str) -> bool:
+        return right in self.rights or "*" in self.rights
 
     def within(self, tenant: TenantId) -> Scope:
         """The same actor, within this tenant. To anybody else another tenant is not there."""
@@ -28,4 +48,4 @@ class Scope:
         return replace(self, tenant=tenant)
 
 
-LOCAL_OWNER = Scope(LOCAL_TENANT, "person:owner", frozenset({"*"}), operator=True)
+LOCAL_OWNER = Scope(LOCAL_TENANT, "person:owner", EVERYTHING, operator=True)

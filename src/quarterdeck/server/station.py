@@ -14,6 +14,7 @@ from quarterdeck.actions.desk import Desk
 from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
+from quarterdeck.server.access import Access
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.views.recall import Recall
 
@@ -41,6 +42,7 @@ class Station:
     skills: Skills
     prices: Prices
     recall: Recall
+    access: Access
 
 
 class House(Protocol):

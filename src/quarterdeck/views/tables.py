@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views import approvals, board, board_tasks, memory, staff, tenants
+from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, tenants
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
 
@@ -55,6 +55,7 @@ TABLES = (
     RUNS,
     CONVERSATIONS,
     MESSAGES,
+    *access.TABLES,
     *approvals.TABLES,
     *memory.TABLES,
     USAGE,
@@ -111,6 +112,7 @@ class TalkView:
 VIEWS = (
     RunsView(),
     TalkView(),
+    *access.VIEWS,
     *approvals.VIEWS,
     *memory.VIEWS,
     UsageView(),

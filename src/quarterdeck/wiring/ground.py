@@ -32,6 +32,7 @@ from quarterdeck.log.memory import MemoryStore
 from quarterdeck.ports import Knowledge, Lockbox, Store, Toolbox
 from quarterdeck.runtime.crew import Crew
 from quarterdeck.runtime.purse import Caps, Purse
+from quarterdeck.server.access import Access
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
 from quarterdeck.settings import Settings
@@ -116,6 +117,7 @@ def station_of(ground: Ground) -> Station:
         ground.skills,
         ground.settings.prices,
         ground.recall,
+        Access(ground.log, desk.clock),
     )
 
 

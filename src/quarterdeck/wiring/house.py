@@ -120,6 +120,7 @@ class LocalHouse:
         if floor is not None:
             furnished = await floor
             furnished.janitor.cancel()
+            furnished.station.access.close()
             await furnished.supervisor.close()
             await furnished.aftercare.close()
         self._leave_closed_loops()

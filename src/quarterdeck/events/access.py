@@ -1,0 +1,37 @@
+"""What can happen to a token: what somebody shows to say who they are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from quarterdeck.events.base import Event
+
+
+@dataclass(frozen=True, slots=True)
+class TokenIssued(Event):
+    """Of the token itself only a digest is kept. `parent` is the token that a browser's session was opened with."""
+
+    KIND: ClassVar[str] = "token.issued"
+    token: str
+    digest: str
+    actor: str
+    role: str
+    name: str = ""
+    expires_at: float | None = None
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsed(Event):
+    """Told now and then, not each time."""
+
+    KIND: ClassVar[str] = "token.used"
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenRevoked(Event):
+    KIND: ClassVar[str] = "token.revoked"
+    token: str
+    by: str
