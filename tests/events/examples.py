@@ -14,7 +14,20 @@ from typing import Any
 import orjson
 from board_examples import BOARD_EXAMPLES
 
-from quarterdeck.events import access, after, audit, memory, money, run, staff, steering, talk, tenants, tool
+from quarterdeck.events import (
+    access,
+    after,
+    agent_stream,
+    audit,
+    memory,
+    money,
+    run,
+    staff,
+    steering,
+    talk,
+    tenants,
+    tool,
+)
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
@@ -153,6 +166,11 @@ EXAMPLES: tuple[Event, ...] = (
     staff.EmployeeChanged(PROFILE),
     staff.EmployeeArchived(),
     staff.EmployeeRestored(),
+    agent_stream.AgentStreamStarted("s-1", "m-1", "анна", "c-1", "t-1", "r-1"),
+    agent_stream.AgentStreamDelta("s-1", "m-1", "анна", 3, ("Сей", "час ", "посмотрю\u2028")),
+    agent_stream.AgentStreamTool("s-1", "m-1", "анна", 6, "web_search", '{"q": "李"}', '{"error": "no network"}'),
+    agent_stream.AgentStreamEnded("s-1", "m-1", "анна", "Готово.", '[{"name": "web_search"}]', "msg-1"),
+    agent_stream.AgentStreamInterrupted("s-1", "m-1", "анна", "gone", 7),
 )
 
 

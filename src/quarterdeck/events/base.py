@@ -19,6 +19,10 @@ class Event:
         """How many places of its stream it takes: one for each delta of a burst of text, else one."""
         return 1
 
+    def behind(self, places: int) -> Event:  # noqa: ARG002 - one that takes a single place is never cut
+        """What is left of it behind its first `places`."""
+        return self
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown(Event):

@@ -13,6 +13,7 @@ import orjson
 from quarterdeck.events import (
     access,
     after,
+    agent_stream,
     audit,
     card,
     inbox,
@@ -124,6 +125,11 @@ VOCABULARY: tuple[type[Event], ...] = (
     staff.EmployeeChanged,
     staff.EmployeeArchived,
     staff.EmployeeRestored,
+    agent_stream.AgentStreamStarted,
+    agent_stream.AgentStreamDelta,
+    agent_stream.AgentStreamTool,
+    agent_stream.AgentStreamEnded,
+    agent_stream.AgentStreamInterrupted,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal
 
 from quarterdeck.events.base import Event
@@ -83,6 +83,9 @@ class ReasoningStreamed(Event):
     def span(self) -> int:
         return len(self.texts)
 
+    def behind(self, places: int) -> ReasoningStreamed:
+        return replace(self, texts=self.texts[places:])
+
 
 @dataclass(frozen=True, slots=True)
 class ContentStreamed(Event):
@@ -95,6 +98,9 @@ class ContentStreamed(Event):
     @property
     def span(self) -> int:
         return len(self.texts)
+
+    def behind(self, places: int) -> ContentStreamed:
+        return replace(self, texts=self.texts[places:])
 
 
 @dataclass(frozen=True, slots=True)

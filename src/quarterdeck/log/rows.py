@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import orjson
 
+from quarterdeck.events.agent_stream import AgentStreamDelta
 from quarterdeck.events.base import Erased, Event, Recorded
 from quarterdeck.events.codec import BY_KIND, decode, encode
 from quarterdeck.events.run import ContentStreamed, ReasoningStreamed
@@ -16,7 +17,7 @@ from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.entries import Claim, Entry, Producer
 from quarterdeck.ports import Mark, Row, StreamState
 
-DELTAS = frozenset({ContentStreamed.KIND, ReasoningStreamed.KIND})
+DELTAS = frozenset({ContentStreamed.KIND, ReasoningStreamed.KIND, AgentStreamDelta.KIND})
 SALT = 16
 DIGEST = 32  # stands in the salt's place where a row was erased
 LONGEST_REASON = 200
@@ -174,8 +175,7 @@ def cut(row: Row, after: int) -> Row:
         return row
     if is_erased(row):
         return replace(row, first=after + 1, wire=None)
-    event = event_of(row)
-    if not isinstance(event, ContentStreamed | ReasoningStreamed):
+    if row.kind not in DELTAS:
         return row
-    rest = replace(event, texts=event.texts[after - row.first + 1 :])
+    rest = event_of(row).behind(after - row.first + 1)
     return replace(row, first=after + 1, data=encode(rest), wire=None)

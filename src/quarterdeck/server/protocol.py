@@ -7,9 +7,13 @@ import asyncio
 from collections import deque
 from http import HTTPStatus
 from typing import Any, Literal
+from urllib.parse import unquote
 
+import httptools
 import orjson
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+
+from quarterdeck.server.websocket.connection import WIRE, Handshake, WebSocket, accept_key
 
 HEADER_S = 10.0
 HEADER_BYTES = 32 * 1024
@@ -17,6 +21,7 @@ HEADER_COUNT = 100
 STALL_S = 20.0
 LINGER_S = 1.0
 LINGER_BYTES = 1024 * 1024
+SOCKETS = frozenset({b"/ws"})
 
 _REFUSAL = (
     b"HTTP/1.1 %d %b\r\ncontent-type: application/problem+json\r\ncontent-length: %d\r\nconnection: close\r\n\r\n%b"
@@ -180,6 +185,47 @@ class Connection(HttpToolsProtocol):
         self._refuse(408, "slow_head", f"The request's head did not arrive within {HEADER_S:.0f} seconds.")
 
     # Parting
+
+    def _should_upgrade(self) -> bool:
+        """Where nobody listens for a WebSocket, the wish for one is a wish, and the answer a plain one."""
+        return self.url.partition(b"?")[0] in SOCKETS and super()._should_upgrade()
+
+    def handle_websocket_upgrade(self) -> None:
+        """Hand the connection over. Nothing of HTTP is left of it, nor of this object."""
+        if self._deaf:
+            return
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._refuse(400, "bad_request", "Ask for a WebSocket on a connection of its own.")
+            return
+        try:
+            accept = accept_key(self.scope["method"], self.scope["http_version"], self.headers)
+        except Handshake as refused:
+            self._refuse(refused.status, "bad_handshake", refused.detail)
+            return
+        self._head_done()
+        self.connections.discard(self)
+        socket = WebSocket(self.transport, self._socket_scope(), accept, self.connections.discard)
+        socket.scope["extensions"][WIRE] = socket
+        self.connections.add(socket)  # type: ignore[arg-type]
+        self.transport.set_protocol(socket)
+        task = self.loop.create_task(socket.run(self.app))
+        task.add_done_callback(self.tasks.discard)
+        self.tasks.add(task)
+
+    def _socket_scope(self) -> dict[str, Any]:
+        url = httptools.parse_url(self.url)
+        path = url.path.decode("ascii")
+        return {
+            **self.scope,
+            "type": "websocket",
+            "asgi": {"version": self.asgi_version, "spec_version": "2.4"},
+            "scheme": "wss" if self.scheme == "https" else "ws",
+            "path": self.root_path + (unquote(path) if "%" in path else path),
+            "raw_path": self.root_path.encode("ascii") + url.path,
+            "query_string": url.query or b"",
+            "subprotocols": [],
+            "extensions": {"websocket.http.response": {}},
+        }
 
     def _refuse(self, status: int, code: str, detail: str) -> None:
         """Answer in the place of the application, and end the connection; never within an answer under way."""

@@ -13,6 +13,7 @@ from starlette.types import ASGIApp
 
 from quarterdeck.kernel.errors import Unavailable
 from quarterdeck.server.protocol import Connection
+from quarterdeck.server.websocket.connection import WebSocket
 
 BACKLOG = 4096
 LAST_WORDS_S = 5
@@ -75,7 +76,7 @@ def server(app: ASGIApp, before_shutdown: Callable[[], Awaitable[None]], hurry: 
     config = uvicorn.Config(
         app,
         http=Connection,
-        ws="none",
+        ws=WebSocket,
         loop="uvloop",
         lifespan="on",
         access_log=False,

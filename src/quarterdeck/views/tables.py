@@ -8,6 +8,7 @@ from quarterdeck.events import run, talk
 from quarterdeck.events.base import Recorded
 from quarterdeck.ports import Change, Patch, Put, Table
 from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, tenants
+from quarterdeck.views.agent_streams import AGENT_STREAMS, AgentStreamsView
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
 
@@ -52,6 +53,7 @@ MESSAGES = Table(
     key=("tenant", "conversation", "place"),
 )
 TABLES = (
+    AGENT_STREAMS,
     RUNS,
     CONVERSATIONS,
     MESSAGES,
@@ -110,6 +112,7 @@ class TalkView:
 
 
 VIEWS = (
+    AgentStreamsView(),
     RunsView(),
     TalkView(),
     *access.VIEWS,
