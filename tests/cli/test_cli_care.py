@@ -46,7 +46,7 @@ def flip(database: Path, what: bytes) -> None:
 async def test_a_backup_under_load_is_whole_and_after_a_restore_an_old_cursor_is_told_to_begin_anew(deck: Deck) -> None:
     process = deck.serve()
     async with asyncio.timeout(60), Client(deck.url) as client:
-        asked = [client.ask("slow") for _ in range(4)]
+        asked = [client.ask("slow", loop="native") for _ in range(4)]
         task = (await anext(asked[0])).data["task_id"]
         for source in asked:
             async for told in source:

@@ -27,7 +27,8 @@ GOOD = Answer(openai_stream(Told(texts=TEXTS)))
 
 
 class ByMessage(Upstream):
-    """Answers each message with its own list of answers; the last one is given again and again."""
+    """Answers each message with its own list of answers; the last one is given again and again. Who asks for a form,
+    as it does that plans, is asked about under another name: `plan of …`."""
 
     def __init__(self, port: int = 0) -> None:
         super().__init__(port=port)
@@ -40,6 +41,8 @@ class ByMessage(Upstream):
 
     def _next(self, request: Request) -> Answer:
         message = request.document["messages"][-1]["content"]
+        if "response_format" in request.document:
+            message = f"plan of {message}"
         self.asked.setdefault(message, []).append(request)
         self.last[message] = next(self.plays.get(message, iter([GOOD])), self.last.get(message, GOOD))
         return self.last[message]
@@ -184,6 +187,23 @@ async def test_a_trouble_that_lasts_ends_in_words(server: ServerProcess, upstrea
             assert (done["status"], done["code"]) == ("failed", code), message
             assert len(upstream.asked[message]) == 6, message
             check_taken_back(told[message])
+        check_clean(server, clients)
+
+
+async def test_no_trouble_with_planning_costs_the_answer(server: ServerProcess, upstream: ByMessage) -> None:
+    """The same troubles, again and again, for whoever asks what is to be done first; the answer comes all the same."""
+    troubles = {**FINAL, **PASSING}
+    for message, (answer, _) in troubles.items():
+        upstream.play(f"plan of {message}", answer)
+    async with asyncio.timeout(BOUND_S), Clients(server) as clients:
+        told = {message: clients.ask(message, watchers=0, loop="roles") for message in troubles}
+        await clients.all_ended()
+        for message, (_, code) in troubles.items():
+            broke = {frame.data["code"] for frame in told[message].named("attempt_broke")}
+            assert (told[message].done["status"], broke) == ("completed", {code}), message
+            assert told[message].text() == WHOLE, message
+            assert len(upstream.asked[f"plan of {message}"]) == (1 if message in FINAL else 2), message
+            assert len(upstream.asked[message]) == 1, message
         check_clean(server, clients)
 
 

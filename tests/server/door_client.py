@@ -264,7 +264,7 @@ class Watch:
 
 
 async def chat(server: Serving, message: str, headers: Mapping[str, str] | None = None, **more: object) -> Watch:
-    """Of the loop that asks the model once, so that a turn of the script is what is seen, unless another is asked for."""
+    """In the loop that asks the model once, so that a turn of the script is what is seen, unless told otherwise."""
     body = {"message": message, "loop": "native", **more}
     watch = await Watch.open(server, "POST", "/v1/chat/stream", body, headers)
     assert watch.status == 200, await watch.connection.remainder()
