@@ -10,6 +10,7 @@ from quarterdeck.events.run import SkillActivated
 from quarterdeck.kernel.ids import ConversationId, RunId, StreamName, TenantId
 from quarterdeck.kernel.parts import Effect, Message, Reasoning, Remembered, Risk, ToolCall, ToolSpec, Usage
 from quarterdeck.kernel.skills import Skill
+from quarterdeck.kernel.tenancy import Sealed
 
 # Models
 
@@ -253,6 +254,11 @@ class Store(Protocol):
     def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None: ...
 
     def find(self, query: Query) -> list[dict[str, Any]]: ...
+
+    def seal(self, put: Sequence[Sealed], drop: Sequence[Sealed]) -> None:
+        """Keep these, each in the place of the one of its name, and lose those for good."""
+
+    def sealed(self, tenant: TenantId | None = None) -> list[Sealed]: ...
 
     def backup(self, path: str) -> None:
         """Write a whole, consistent copy while everything goes on."""

@@ -31,6 +31,7 @@ from quarterdeck.events import (
 from quarterdeck.events.base import Event
 from quarterdeck.events.codec import encode
 from quarterdeck.kernel.parts import Persona, Remembered, ToolCall, Usage
+from quarterdeck.kernel.tenancy import ModelPrice, TenantConfig
 
 GOLDEN = Path(__file__).parents[1] / "data" / "logs" / "v1.jsonl"
 CALL = ToolCall("call-1", "file_read", '{"path": "a b.txt"}', "to see what is in it", "low")
@@ -38,6 +39,18 @@ MEMORIES = (Remembered("m-1", "Пользователя зовут Владим�
 USAGE = Usage(120, 45, 7)
 PERSONA = Persona("e-1", "Анна", "You are Анна.", "openai/gpt", 0.2, ("file_read",), ("tidy_files",), False)
 PROFILE = staff.Profile("Анна", "clerk", "Be brief.", "openai/gpt", 0.2, ("file_read",), ("tidy_files",), False)
+CONFIG = TenantConfig(
+    "openai",
+    "gpt-4.1",
+    "https://models.example.org/v1",
+    ("k-1", "k-2"),
+    (ModelPrice("openai/gpt-4.1", 2.0, 8.0, 4.5), ModelPrice("openai/*", 1.0, 4.0)),
+    1.5,
+    20.0,
+    ("web_fetch",),
+    30.0,
+    "when_failing",
+)
 STATS = run.Stats(45, 1500.5, 320.25, 10.0, 30.5, 64.0)
 
 EXAMPLES: tuple[Event, ...] = (
@@ -159,6 +172,7 @@ EXAMPLES: tuple[Event, ...] = (
     access.TokenRevoked("0" * 32, "person:owner"),
     tenants.TenantCreated("t-1", "Чайка & 鸥", "seagull"),
     tenants.TenantChanged("t-1", "Seagull", "gull"),
+    tenants.TenantConfigured("t-1", CONFIG),
     tenants.SlugTaken("t-1"),
     tenants.SlugFreed(),
     *BOARD_EXAMPLES,

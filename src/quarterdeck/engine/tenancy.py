@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from quarterdeck.events.base import Event
-from quarterdeck.events.tenants import SlugFreed, SlugTaken, TenantChanged, TenantCreated
+from quarterdeck.events.tenants import SlugFreed, SlugTaken, TenantChanged, TenantConfigured, TenantCreated
+from quarterdeck.kernel.tenancy import NO_CONFIG, TenantConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +16,7 @@ class TenantState:
     id: str | None = None
     name: str = ""
     slug: str = ""
+    config: TenantConfig = NO_CONFIG
 
 
 def evolve(state: TenantState, event: Event) -> TenantState:
@@ -23,6 +25,8 @@ def evolve(state: TenantState, event: Event) -> TenantState:
             return TenantState(ident, name, slug)
         case TenantChanged(_, name, slug):
             return replace(state, name=state.name if name is None else name, slug=state.slug if slug is None else slug)
+        case TenantConfigured(_, config):
+            return replace(state, config=config)
         case _:
             return state
 

@@ -92,6 +92,7 @@ VOCABULARY: tuple[type[Event], ...] = (
     access.TokenRevoked,
     tenants.TenantCreated,
     tenants.TenantChanged,
+    tenants.TenantConfigured,
     tenants.SlugTaken,
     tenants.SlugFreed,
     member.MemberAdded,

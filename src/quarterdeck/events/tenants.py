@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from quarterdeck.events.base import Event
+from quarterdeck.kernel.tenancy import TenantConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,15 @@ class TenantChanged(Event):
     id: str
     name: str | None = None
     slug: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TenantConfigured(Event):
+    """From now on its runs are carried out like this. Of its provider's keys only their ids in the vault are here."""
+
+    KIND: ClassVar[str] = "tenant.configured"
+    id: str
+    config: TenantConfig
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from quarterdeck.kernel.errors import NotFound, StorageBroken
-from quarterdeck.kernel.ids import StreamName
+from quarterdeck.kernel.ids import StreamName, TenantId
+from quarterdeck.kernel.tenancy import Sealed
 from quarterdeck.log.committer import Append, Chore, Committer, View
 from quarterdeck.log.cursor import Cursor
 from quarterdeck.log.doorbell import Doorbell, Listener
@@ -25,6 +26,7 @@ PAGE = 500
 LEASE_S = 30.0
 
 T = TypeVar("T")
+Sealing: TypeAlias = tuple[Sequence[Sealed], Sequence[Sealed]]
 
 
 class Log:
@@ -99,6 +101,23 @@ class Log:
 
     async def forget_onces(self, before: float) -> None:
         await self._chore(lambda: self._committer.forget_onces(before))
+
+    # What a vault keeps beside the log
+
+    async def seal(self, tenant: TenantId | None, change: Callable[[list[Sealed]], Sealing]) -> None:
+        """Put and drop what `change` says, given how it stands; nobody else writes in between."""
+
+        def act() -> None:
+            if self.broken is not None:
+                raise StorageBroken(self.broken.detail)
+            put, drop = change(self._store.sealed(tenant))
+            if put or drop:
+                self._store.seal(put, drop)
+
+        await self._chore(act)
+
+    async def sealed(self, tenant: TenantId) -> list[Sealed]:
+        return await self._in_thread(self._store.sealed, tenant)
 
     # Reading
 

@@ -9,7 +9,8 @@ from dataclasses import replace
 from typing import Any
 
 from quarterdeck.kernel.errors import Invalid
-from quarterdeck.kernel.ids import StreamName
+from quarterdeck.kernel.ids import StreamName, TenantId
+from quarterdeck.kernel.tenancy import Sealed
 from quarterdeck.ports import Add, Batch, Change, Drop, Once, Put, Query, Row, StreamState, Table
 
 
@@ -75,6 +76,7 @@ class MemoryStore:
         self._onces: dict[str, tuple[Once, float]] = {}
         self._snapshots: dict[int, bytes] = {}
         self._tables = MemoryTables()
+        self._sealed: dict[tuple[TenantId, str], Sealed] = {}
 
     def prepare(self, tables: Sequence[Table]) -> None:
         self._tables.prepare(tables)
@@ -143,6 +145,16 @@ class MemoryStore:
     def find(self, query: Query) -> list[dict[str, Any]]:
         with self._lock:
             return self._tables.find(query)
+
+    def seal(self, put: Sequence[Sealed], drop: Sequence[Sealed]) -> None:
+        with self._lock:
+            self._sealed |= {(each.tenant, each.id): each for each in put}
+            for each in drop:
+                self._sealed.pop((each.tenant, each.id), None)
+
+    def sealed(self, tenant: TenantId | None = None) -> list[Sealed]:
+        with self._lock:
+            return [each for each in self._sealed.values() if tenant in {None, each.tenant}]
 
     def backup(self, path: str) -> None:
         raise Invalid(f"Memory has no backup to write to {path}; use the SQLite storage.", code="no_backup")

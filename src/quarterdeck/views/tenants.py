@@ -7,9 +7,11 @@ from typing import Any
 
 from quarterdeck.events import tenants as ev
 from quarterdeck.events.base import Recorded
+from quarterdeck.events.codec import decode, encode
 from quarterdeck.kernel.errors import NotFound
 from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.scope import LOCAL_TENANT
+from quarterdeck.kernel.tenancy import NO_CONFIG, TenantConfig
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Change, Patch, Put, Table
 
@@ -19,11 +21,17 @@ TENANTS = Table(
     key=("id",),
     lookups=(("slug",),),
 )
-TABLES = (TENANTS,)
+# How its runs are to be carried out, as the event said it.
+CONFIGS = Table(
+    "tenant_config",
+    {"tenant": "text", "version": "integer", "config": "text", "changed_at": "real"},
+    key=("tenant",),
+)
+TABLES = (TENANTS, CONFIGS)
 
 
 class TenantsView:
-    """One line for each tenant."""
+    """One line for each tenant, and one for how it is configured."""
 
     def apply(self, fact: Recorded) -> Sequence[Change]:
         match fact.event:
@@ -34,8 +42,21 @@ class TenantsView:
                 said = {"name": name, "slug": slug}
                 changed: dict[str, object] = {what: value for what, value in said.items() if value is not None}
                 return [Patch(TENANTS, {"id": ident}, {**changed, "changed_at": fact.at})]
+            case ev.TenantConfigured(ident) as configured:
+                text = encode(configured).decode()
+                how = {"version": configured.VERSION, "config": text, "changed_at": fact.at}
+                return [Put(CONFIGS, {"tenant": ident, **how})]
             case _:
                 return []
+
+
+async def config_of(log: Log, tenant: TenantId) -> TenantConfig:
+    """How the runs of a tenant are to be carried out; of one that said nothing, as those of any other."""
+    line = await log.get(CONFIGS, tenant=tenant)
+    if line is None:
+        return NO_CONFIG
+    event = decode(ev.TenantConfigured.KIND, line["version"], line["config"].encode())
+    return event.config if isinstance(event, ev.TenantConfigured) else NO_CONFIG
 
 
 async def tenant_line(log: Log, tenant: TenantId) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from typing import Protocol
 import aiohttp
 import orjson
 
+from quarterdeck.adapters.addresses import NotJudgedSafe
 from quarterdeck.adapters.models.endpoint import Endpoint
 from quarterdeck.adapters.models.failures import by_name, by_status, failed
 from quarterdeck.adapters.models.http import Http
@@ -145,9 +146,12 @@ def _encoded(document: Mapping[str, object]) -> bytes:
 
 
 def _not_reached(error: BaseException, endpoint: Endpoint) -> ModelFailed:
-    where = endpoint.where
+    where, labels = endpoint.where, endpoint.labels
     if isinstance(error, aiohttp.InvalidURL | aiohttp.NonHttpUrlClientError):
-        return failed("provider_not_found", f"{where} is no address we can call; check {endpoint.labels.url}.")
+        return failed("provider_not_found", f"{where} is no address we can call; check {labels.url}.")
+    if isinstance(getattr(error, "os_error", error.__cause__), NotJudgedSafe):
+        detail = f"{where} has only addresses that are not public, so it is not connected to; check {labels.url}."
+        return failed("address_not_allowed", detail)
     if isinstance(error, aiohttp.ClientConnectorDNSError):
         return failed("provider_unreachable", f"{where}: no such host, or no name server.")
     if isinstance(error, aiohttp.ClientSSLError):
@@ -157,7 +161,6 @@ def _not_reached(error: BaseException, endpoint: Endpoint) -> ModelFailed:
     if isinstance(error, aiohttp.ClientResponseError | aiohttp.http.HttpProcessingError):
         return failed("provider_malformed", f"{where} does not answer in HTTP.")
     if isinstance(error, ValueError):
-        labels = endpoint.labels
         detail = f"HTTP cannot carry the key, or the address, of {where}; check {labels.key} and {labels.url}."
         return failed("provider_auth", detail)
     return failed("provider_cut", f"{where} closed the connection before it answered.")

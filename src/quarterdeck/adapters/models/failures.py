@@ -5,6 +5,7 @@
     provider_rejected      the request was not accepted         provider_cut           half an answer      (try again)
     provider_out_of_money  the account is empty                 provider_malformed     not what was agreed (try again)
     provider_rate_limited  too much, too fast (try again)       provider_error         trouble over there  (try again)
+    address_not_allowed    nowhere we may connect to
 
 Nothing a provider said is quoted at length, and never with a key in it.
 """
@@ -24,7 +25,9 @@ from quarterdeck.adapters.models.endpoint import Endpoint
 from quarterdeck.kernel.errors import ModelFailed
 
 LONGEST_QUOTE = 300
-FINAL = frozenset({"provider_auth", "provider_not_found", "provider_rejected", "provider_out_of_money"})
+FINAL = frozenset(
+    {"provider_auth", "provider_not_found", "provider_rejected", "provider_out_of_money", "address_not_allowed"}
+)
 
 BY_STATUS = {
     401: "provider_auth",

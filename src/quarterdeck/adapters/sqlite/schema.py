@@ -26,6 +26,12 @@ CREATE TABLE once(key TEXT PRIMARY KEY, digest BLOB NOT NULL, answer BLOB NOT NU
 CREATE TABLE snapshot(stream INTEGER PRIMARY KEY, data BLOB NOT NULL);
 """
 
+# Made where it is missing, so that a database from before it had any is one like all others.
+SEALED = """CREATE TABLE IF NOT EXISTS sealed(
+  tenant TEXT NOT NULL, id TEXT NOT NULL, data BLOB NOT NULL, PRIMARY KEY(tenant, id)) WITHOUT ROWID"""
+SEAL = "INSERT OR REPLACE INTO sealed(tenant, id, data) VALUES(?,?,?)"
+UNSEAL = "DELETE FROM sealed WHERE tenant = ? AND id = ?"
+
 STREAM = "SELECT id, tenant, kind, key, epoch, owner, closed, floor, floor_chain FROM stream"
 LAST = "SELECT last, chain FROM row WHERE stream = ? ORDER BY first DESC LIMIT 1"
 MARKS = "SELECT producer, epoch, seq, first, last FROM mark WHERE stream = ?"

@@ -18,6 +18,7 @@ from quarterdeck.adapters.sqlite.scrubbing import note_erasure, note_trim, scrub
 from quarterdeck.adapters.sqlite.trouble import translated, unopened, unread
 from quarterdeck.kernel.errors import StorageBroken, Unavailable
 from quarterdeck.kernel.ids import StreamName, TenantId
+from quarterdeck.kernel.tenancy import Sealed
 from quarterdeck.ports import Add, Batch, Change, Drop, Mark, Once, Put, Query, Row, StreamState, Table
 
 # Older ones can lose commits when a checkpoint meets a write (fixed in 3.51.3).
@@ -75,6 +76,7 @@ class SqliteStore:
 
     def prepare(self, tables: Sequence[Table]) -> None:
         with self._told(), self._transaction():
+            self._writer.execute(schema.SEALED)
             for table in tables:
                 for statement in schema.create(table):
                     self._writer.execute(statement)
@@ -174,6 +176,16 @@ class SqliteStore:
             )
             execute("INSERT OR REPLACE INTO snapshot VALUES(?, ?)", (stream.id, snapshot))
 
+    def seal(self, put: Sequence[Sealed], drop: Sequence[Sealed]) -> None:
+        with self._told(), self._transaction():
+            for each in put:
+                self._writer.execute(schema.SEAL, (each.tenant, each.id, each.data))
+            for each in drop:
+                self._writer.execute(schema.UNSEAL, (each.tenant, each.id))
+            note_erasure(self._writer, ())
+        with contextlib.suppress(Unavailable):  # what cannot be done now is done later
+            self.scrub()
+
     def scrub(self) -> bool:
         with self._told():
             return scrubbed(self._writer, self._tables, BUSY_MS)
@@ -248,6 +260,10 @@ class SqliteStore:
         text = schema.find(query.table, query.where, query.order, descending=query.descending, after=after)
         values = [*query.where.values(), *([query.after] if after else []), query.limit]
         return [dict(zip(query.table.columns, line, strict=True)) for line in self._ask(text, values)]
+
+    def sealed(self, tenant: TenantId | None = None) -> list[Sealed]:
+        where, values = ("", ()) if tenant is None else (" WHERE tenant = ?", (tenant,))
+        return [Sealed(*found) for found in self._ask(f"SELECT tenant, id, data FROM sealed{where}", values)]
 
     def backup(self, path: str) -> None:
         """A copy made within one read transaction: whole, consistent, and synced before it is called done."""
