@@ -10,6 +10,9 @@ from collections.abc import Sequence
 from types import ModuleType
 
 MOVED = {
+    "app.main": "quarterdeck.wiring.asgi",
+    "app.services": "quarterdeck.wiring",
+    "app.services.conversation_service": "quarterdeck.wiring.conversation_service",
     "duck_core.api": "quarterdeck.wiring",
     "duck_core.model_client": "quarterdeck.runtime.roles",
     "duck_core.tools": "quarterdeck.adapters.tools",

@@ -49,11 +49,20 @@ class Settings:
     approval_s: float = APPROVAL_S
     reflection: bool = False
     surroundings: Mapping[str, str] = field(default_factory=dict, repr=False)
+    provider_allow: tuple[str, ...] = ()
+    master_key: str | None = field(default=None, repr=False)
+    master_key_path: Path | None = None
 
     @property
     def workspace(self) -> Path:
         """Where a run works that was not given a folder."""
         return self.folder or self.database.parent / "workspace"
+
+    @property
+    def master_key_file(self) -> Path:
+        """Beside the data folder: who takes the folder away has not taken the key."""
+        folder = self.database.parent
+        return self.master_key_path or folder.with_name(f"{folder.name}.key")
 
     @property
     def mcp_file(self) -> Path:
@@ -84,6 +93,10 @@ NAMES = {
     "QUARTERDECK_SUDO_NO_PASSWORD": "names of hosts, with commas between, on which sudo needs no password",
     "QUARTERDECK_FETCH_ALLOW": "hosts that web_fetch may reach although they are not public, with commas between",
     "QUARTERDECK_MCP_CONFIG": f"the file that names MCP servers; by default `{MCP_FILE}` beside the database",
+    "QUARTERDECK_PROVIDER_ALLOW": "addresses that tenants may have models at although they are not public or not over "
+    "TLS, as `host` or `host:port`, with commas between: 127.0.0.1:11434 for Ollama on this machine",
+    "QUARTERDECK_MASTER_KEY_FILE": "the file of the key that locks tenants' keys; by default beside the data folder",
+    "QUARTERDECK_MASTER_KEY": "that key itself, 32 bytes in base64; goes before the file",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -116,6 +129,9 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         mcp_config=_path(env.get("QUARTERDECK_MCP_CONFIG")),
         approval_s=_number(env, "QUARTERDECK_APPROVAL_S", APPROVAL_S) or APPROVAL_S,
         reflection=(env.get("DUCK_ENABLE_REFLECTION") or "0") not in {"0", "false", "off", "no"},
+        provider_allow=_listed(env, "QUARTERDECK_PROVIDER_ALLOW"),
+        master_key=env.get("QUARTERDECK_MASTER_KEY") or None,
+        master_key_path=_path(env.get("QUARTERDECK_MASTER_KEY_FILE")),
         surroundings={name: env[name] for name in SURROUNDINGS if name in env},
     )
 

@@ -49,13 +49,15 @@ class SealedVault:
     async def put(self, tenant: TenantId, origin: str, secrets_: Sequence[str]) -> tuple[str, ...]:
         idents = tuple(secrets.token_hex(8) for _ in secrets_)
 
-        def change(there: list[Sealed]) -> tuple[list[Sealed], list[Sealed]]:
-            locked = _data_key(there)
+        def change(everybodys: list[Sealed]) -> tuple[list[Sealed], list[Sealed]]:
+            locked = _data_key([each for each in everybodys if each.tenant == tenant])
             data_key = AESGCM.generate_key(256) if locked is None else self._opened(locked)
             kept = [_closed(tenant, ident, origin, one, data_key) for ident, one in zip(idents, secrets_, strict=True)]
-            return ([] if locked else [self._locked(tenant, data_key)]) + kept, []
+            # A master key is made for the very first lock alone: one that is missing must be found again.
+            lock = [] if locked else [self._locked(tenant, data_key, make=_data_key(everybodys) is None)]
+            return [*lock, *kept], []
 
-        await self._log.seal(tenant, change)
+        await self._log.seal(None, change)
         return idents
 
     async def take(self, tenant: TenantId, ident: str, origin: str) -> str:
@@ -88,7 +90,9 @@ class SealedVault:
             self._rotating.release()
 
     async def _rotated(self) -> int:
-        before, fresh = self._masters.held(make=True), MasterKey.fresh()
+        before, fresh = self._masters.held(), MasterKey.fresh()
+        if not before:
+            return 0  # nothing was ever locked
         if len(before) == 1:
             self._masters.change((fresh, *before))
         count = 0
@@ -104,20 +108,27 @@ class SealedVault:
             self._masters.change(self._masters.held()[:1])
         return count
 
-    def _locked(self, tenant: TenantId, data_key: bytes) -> Sealed:
-        master = self._masters.held(make=True)[0]
+    def _locked(self, tenant: TenantId, data_key: bytes, *, make: bool = False) -> Sealed:
+        masters = self._masters.held(make=make)
+        if not masters:
+            raise _not_at_hand()
+        master = masters[0]
         return Sealed(tenant, DATA_KEY, orjson.dumps({"key": master.id, **_box(master.secret, data_key, _lid(tenant))}))
 
     def _opened(self, locked: Sealed) -> bytes:
         told = orjson.loads(locked.data)
         master = next((key for key in self._masters.held() if key.id == told["key"]), None)
         if master is None:
-            raise Unavailable(
-                "The master key that the tenants' keys are locked with is not at hand. Put it back where "
-                "QUARTERDECK_MASTER_KEY_FILE says, or set the providers' keys again.",
-                code="master_key_missing",
-            )
+            raise _not_at_hand()
         return _unlocked(master.secret, told, _lid(locked.tenant))
+
+
+def _not_at_hand() -> Unavailable:
+    return Unavailable(
+        "The master key that the tenants' keys are locked with is not at hand. Put it back where "
+        "QUARTERDECK_MASTER_KEY_FILE says.",
+        code="master_key_missing",
+    )
 
 
 def _closed(tenant: TenantId, ident: str, origin: str, secret: str, data_key: bytes) -> Sealed:

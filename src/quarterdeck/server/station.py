@@ -16,6 +16,7 @@ from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.access import Access
 from quarterdeck.server.sse import OpenStreams
+from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.views.recall import Recall
 
 
@@ -43,6 +44,7 @@ class Station:
     prices: Prices
     recall: Recall
     access: Access
+    tenancy: Tenancy
 
 
 class House(Protocol):

@@ -11,9 +11,12 @@ from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
 from quarterdeck.adapters.knowledge import HouseKnowledge
 from quarterdeck.adapters.lockbox import MemoryLockbox
+from quarterdeck.adapters.master_key import KeyFile, KeysInMemory, read_keys
 from quarterdeck.adapters.mcp.config import read_servers
 from quarterdeck.adapters.mcp.toolbox import WithMcp
 from quarterdeck.adapters.mcp.tools import McpTools
+from quarterdeck.adapters.models.watch import Patience
+from quarterdeck.adapters.models.whereabouts import Whereabouts
 from quarterdeck.adapters.recall.minilm import MiniLM
 from quarterdeck.adapters.recall.minilm import available as no_minilm
 from quarterdeck.adapters.skills.folders import SkillFolders
@@ -23,6 +26,7 @@ from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.adapters.tools.everyday import everyday_tools
 from quarterdeck.adapters.tools.memory_search import MemorySearch
 from quarterdeck.adapters.tools.toolbox import LocalToolbox
+from quarterdeck.adapters.vault import MasterKeys, SealedVault
 from quarterdeck.engine.policy.redact import Redactor
 from quarterdeck.engine.policy.rules import remember
 from quarterdeck.engine.policy.shell import judge
@@ -35,9 +39,11 @@ from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.server.access import Access
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
+from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
 from quarterdeck.wiring.models import DefaultModels
+from quarterdeck.wiring.providers import TenantProviders
 
 # Workers of one process share it: a run that goes from one of them to another did not crash.
 PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -56,6 +62,9 @@ class Ground:
     knowledge: Knowledge
     lockbox: Lockbox
     skills: SkillFolders
+    vault: SealedVault
+    places: Whereabouts
+    providers: TenantProviders
     streams: OpenStreams = field(default_factory=OpenStreams)
 
 
@@ -67,14 +76,36 @@ def ground_of(settings: Settings, log: Log) -> Ground:
     own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
     knowledge = HouseKnowledge(recall, skills.skill)
     lockbox = MemoryLockbox(SystemClock())
-    return Ground(settings, log, DefaultModels(settings), recall, WithMcp(own, mcp), mcp, knowledge, lockbox, skills)
+    models, vault = DefaultModels(settings), SealedVault(log, _masters(settings))
+    places = Whereabouts(settings.provider_allow)
+    patience = Patience.of(settings.model_patience_s)
+    return Ground(
+        settings,
+        log,
+        models,
+        recall,
+        WithMcp(own, mcp),
+        mcp,
+        knowledge,
+        lockbox,
+        skills,
+        vault,
+        places,
+        TenantProviders(log, vault, places, models, SystemClock(), patience),
+    )
+
+
+def _masters(settings: Settings) -> MasterKeys:
+    if settings.master_key is not None:
+        return KeysInMemory(read_keys(settings.master_key.split(","), "QUARTERDECK_MASTER_KEY"))
+    return KeysInMemory() if settings.storage == "memory" else KeyFile(settings.master_key_file)
 
 
 def crew_of(ground: Ground) -> Crew:
     worker, settings = f"{PROCESS}.{uuid.uuid4().hex[:8]}", ground.settings
     return Crew(
         ground.log,
-        ground.models,
+        ground.providers,
         ground.toolbox,
         ground.knowledge,
         ground.lockbox,
@@ -118,6 +149,7 @@ def station_of(ground: Ground) -> Station:
         ground.settings.prices,
         ground.recall,
         Access(ground.log, desk.clock),
+        Tenancy(ground.vault, ground.places.judge, ground.providers.try_out),
     )
 
 

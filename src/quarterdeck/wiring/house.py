@@ -89,7 +89,7 @@ class LocalHouse:
             ground = self.ground()
             supervisor = Supervisor(crew := crew_of(ground))
             await supervisor.open()
-            aftercare = Aftercare(AfterCrew(ground.log, ground.models, SystemIds(), f"{crew.worker}.after"))
+            aftercare = Aftercare(AfterCrew(ground.log, ground.providers, SystemIds(), f"{crew.worker}.after"))
             await aftercare.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
@@ -129,6 +129,7 @@ class LocalHouse:
         if ground is not None:
             await ground.mcp.aclose()
             await ground.models.aclose()
+            await ground.providers.aclose()
             await ground.log.close()
 
 
