@@ -19,13 +19,15 @@ from quarterdeck.server.routes import (
     experience,
     health,
     memory,
+    news,
+    page,
     skills,
     steering,
     tasks,
     tenants,
     usage,
 )
-from quarterdeck.server.sse import LATER, EventStream
+from quarterdeck.server.sse import LATER, CarriedOut
 from quarterdeck.server.station import House, put_station
 from quarterdeck.server.straight import Straight
 
@@ -39,7 +41,7 @@ class App(FastAPI):
     straight: Mapping[tuple[str, str], ASGIApp] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        later: list[EventStream] = []
+        later: list[CarriedOut] = []
         carry = self.straight.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
         # A copy: what routing adds to it goes with it.
         await (carry or super().__call__)({**scope, LATER: later}, receive, send)
@@ -69,7 +71,7 @@ def create_app(house: House, version: str) -> FastAPI:
         responses=problems.DOCUMENTED,
     )
     problems.install(app)
-    speaking = (health, chat, tasks, steering, approvals, conversations)
+    speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
     platform = (tenants, employees)
     for routes in (*speaking, *keeping, *platform):

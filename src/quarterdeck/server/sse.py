@@ -48,6 +48,12 @@ class Nudged(Protocol):
     def nudge(self) -> None: ...
 
 
+class CarriedOut(Protocol):
+    """A stream that is carried out when all that led to it has returned."""
+
+    async def carry_out(self, receive: Receive, send: Send) -> None: ...
+
+
 class OpenStreams:
     """Who waits for runs at one server, to tell them when it drains."""
 
@@ -161,7 +167,7 @@ class EventStream(Response):
         """What to say when there is nothing to tell: that we are going, or that we are still here."""
         if self._open.draining or asyncio.get_running_loop().time() > self._old_at:
             return DRAINING, True
-        if await _left(receive):
+        if await left(receive):
             return b"", True
         return b'event: hb\ndata: {"head": %d}\n\n' % self._cursor.seq, False
 
@@ -173,7 +179,7 @@ class EventStream(Response):
         self._arm()
 
 
-async def _left(receive: Receive) -> bool:
+async def left(receive: Receive) -> bool:
     """Whether the client is gone. Asked now and then: a task that waits for it would weigh more than the stream."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LOOK_S):

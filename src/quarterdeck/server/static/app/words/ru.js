@@ -1,0 +1,3 @@
+// По-русски
+/** @type {Record<string, string>} */
+export const ru = {};

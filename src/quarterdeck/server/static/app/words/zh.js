@@ -1,0 +1,3 @@
+// 中文
+/** @type {Record<string, string>} */
+export const zh = {};
