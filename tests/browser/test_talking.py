@@ -11,7 +11,7 @@ LONG = {"content": [f"w{n} " for n in range(400)], "pace": 0.02}
 
 
 async def test_a_first_message_is_answered_and_kept(sight: Sight, room: Any) -> None:
-    here = room({"reasoning": ["Let me see."], "content": ["Hello **there**, ", "friend."], "usage": {"input_tokens": 7}})
+    here = room({"reasoning": ["Let me see."], "content": ["Hello **there**, ", "friend."]})
     page = await sight.open(here.url)
     await expect(page.get_by_text("scripted/script answers.")).to_be_visible()
     await say(page, "Good morning")

@@ -116,7 +116,7 @@ class Connection:
         while status == 100:
             status, headers = await self.head()
         async with asyncio.timeout(BOUND_S):
-            if head_only or status == 204:
+            if head_only or status in {204, 304}:
                 body = b""
             elif "content-length" in headers:
                 body = await self.reader.readexactly(int(headers["content-length"]))

@@ -159,9 +159,14 @@ async def test_every_operation_tells_what_may_go_wrong_and_in_what_form(server: 
     assert "HTTPValidationError" not in str(document)
 
 
+ENDLESS = {"/v1/news"}  # streams that have no end of their own
+
+
 async def test_what_the_description_offers_is_there(server: Serving) -> None:
     document = (await ask(server, "GET", "/openapi.json")).document
     for method, path, operation in operations(document):
+        if path in ENDLESS:
+            continue
         told = await ask(server, method, re.sub(r"{\w+}", "none", path), b"{}" if "requestBody" in operation else None)
         assert told.status not in {405, 500}
         if told.status == 404:
