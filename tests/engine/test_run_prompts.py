@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from runs import claimed, given, requested
 
 from quarterdeck.engine.run import CallModel, Context, decide
+from quarterdeck.engine.run.directive import form
 from quarterdeck.engine.run.prompt import WINDOW_SLIGHT, fitted
 from quarterdeck.engine.run.stats import WINDOW_S, Sample, measured
 from quarterdeck.events.run import Stats
-from quarterdeck.kernel.parts import Message
+from quarterdeck.kernel.parts import Message, ToolSpec
 
 
 def history(count: int, size: int = 10) -> tuple[Message, ...]:
@@ -95,3 +96,66 @@ def test_however_it_came_slowest_average_and_fastest_are_in_order(steps: list[tu
 @pytest.mark.parametrize("size", [1, 3, 10])
 def test_a_burst_counts_each_of_its_deltas(size: int) -> None:
     assert measured([Sample(0.1, size), Sample(0.2, size)]).tokens == 2 * size
+
+
+# What the role is told that says what to do, and what its reply is held to
+
+TOOLS = (
+    ToolSpec(
+        "read_file",
+        "Read a file.",
+        {
+            "properties": {
+                "path": {"type": "string", "description": "the file"},
+                "limit": {"type": "integer", "maximum": 9},
+                "odd": {"type": ["string", "null"], "pattern": "(?<x>y)"},
+            },
+            "required": ["path", "nobody"],
+        },
+    ),
+    ToolSpec("look", "Look around."),
+)
+
+
+def planning(*, slight: bool) -> CallModel:
+    intent = decide(given(requested("read a.txt"), claimed()), Context(tools=TOOLS, slight=slight))
+    assert isinstance(intent, CallModel)
+    assert intent.role == "action"
+    return intent
+
+
+def test_who_plans_is_told_what_each_tool_takes() -> None:
+    told = planning(slight=False).messages[0].content
+    assert "- read_file(path, limit?, odd?): Read a file." in told
+    assert 'path: {"type": "string", "description": "the file"}' in told
+    assert "- look(): Look around." in told
+
+
+def test_a_slight_model_is_told_no_more_than_the_names() -> None:
+    told = planning(slight=True).messages[0].content
+    assert "- read_file(path, limit?, odd?): Read a file." in told
+    assert "the file" not in told
+
+
+@pytest.mark.parametrize(("slight", "most", "names"), [(False, 8, {"path", "limit", "odd"}), (True, 1, {"path"})])
+def test_a_plan_is_held_to_the_tools_that_there_are_and_to_what_they_take(
+    slight: bool, most: int, names: set[str]
+) -> None:
+    held_to = planning(slight=slight).form
+    assert held_to is not None
+    actions = held_to["properties"]["actions"]
+    assert actions["maxItems"] == most
+    read, look = (each["properties"] for each in actions["items"]["anyOf"])
+    assert (read["tool"], look["tool"]) == ({"const": "read_file"}, {"const": "look"})
+    assert set(read["args"]["properties"]) == names
+    assert read["args"]["properties"]["path"] == {"type": "string"}
+    assert read["args"]["required"] == ["path"]
+    assert not read["args"]["additionalProperties"]
+    assert look["args"]["properties"] == {}
+    assert "pattern" not in str(held_to)
+
+
+def test_of_very_many_tools_only_the_names_are_held_to() -> None:
+    many = tuple(ToolSpec(f"tool_{n}", "") for n in range(200))
+    items = form(many)["properties"]["actions"]["items"]
+    assert items["properties"]["tool"] == {"enum": [tool.name for tool in many]}

@@ -143,7 +143,7 @@ def test_failures_of_another_role_are_not_held_against_the_thinker() -> None:
 def test_where_there_are_tools_the_action_role_is_asked_first() -> None:
     asked = next_call(*RUN, context=TOOLS)
     assert (asked.role, asked.stage, asked.tools) == ("action", "planning", ())
-    assert "- read_file: reads a file" in asked.messages[0].content
+    assert "- read_file(): reads a file" in asked.messages[0].content
 
 
 def test_a_role_that_fails_for_good_does_not_cost_the_answer() -> None:

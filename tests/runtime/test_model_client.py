@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from staging import Cast, Playing, saying
 
-from quarterdeck.engine.run.directive import SCHEMA
+from quarterdeck.engine.run.directive import form
 from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.kernel.parts import Message, Usage
 from quarterdeck.ports import Burst, Ended, ModelEvent, ModelRequest, Traits
@@ -64,7 +64,7 @@ async def test_what_is_asked_for_is_passed_on() -> None:
     ]
 
 
-@pytest.mark.parametrize(("takes", "schema"), [(True, SCHEMA), (False, None)])
+@pytest.mark.parametrize(("takes", "schema"), [(True, form()), (False, None)])
 async def test_a_role_with_a_form_is_held_to_it_where_the_model_can_be(takes: bool, schema: object) -> None:
     model = ScriptedModel([Turn(content=("{}",))], traits=Traits(schema=takes))
     await ModelClient(Cast(model)).chat("action", SAID)

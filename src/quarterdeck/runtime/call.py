@@ -74,7 +74,8 @@ class Caller:
             return _broke(call, ModelFailed("model_error", f"{type(error).__name__}: {error}", retryable=False))
 
     async def _whole(self, call: CallModel, measured: Measured) -> Event:
-        response = await self._client.chat(call.role, plain(call.messages))
+        client = self._client if call.form is None else ModelClient(self._models, {call.role: call.form})
+        response = await client.chat(call.role, plain(call.messages))
         raw: dict[str, Any] = response.raw or {}
         return AttemptFinished(
             call.attempt,

@@ -14,7 +14,7 @@ from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.parts import Message, Persona, Reasoning
 from quarterdeck.ports import Burst, Ended, Model, ModelRequest
 
-SCHEMAS: Mapping[str, Mapping[str, Any]] = {"action": directive.SCHEMA}
+FORMS: Mapping[str, Mapping[str, Any]] = {"action": directive.form()}
 
 
 class Models(Protocol):
@@ -44,10 +44,11 @@ class ModelResponse:
 
 
 class ModelClient:
-    """Chat by role. Messages are plain `{role, content}` dictionaries, as clients of old know them."""
+    """Chat by role. Messages are plain `{role, content}` dictionaries, as clients of old know them. `forms` are the
+    schemas that roles are held to."""
 
-    def __init__(self, models: Models) -> None:
-        self._models = models
+    def __init__(self, models: Models, forms: Mapping[str, Mapping[str, Any]] = FORMS) -> None:
+        self._models, self._forms = models, forms
 
     async def chat(
         self,
@@ -60,7 +61,7 @@ class ModelClient:
         """One whole reply. A role with a form of its own is held to it where the model takes a schema."""
         begun = time.perf_counter()
         model = await self._models.model(role)
-        schema = response_format or (SCHEMAS.get(role) if model.traits.schema else None)
+        schema = response_format or (self._forms.get(role) if model.traits.schema else None)
         request = ModelRequest(_messages(messages), (), temperature, max_output_tokens, schema)
         said: dict[str, list[str]] = {"content": [], "reasoning": []}
         raw: dict[str, Any] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quarterdeck.engine.run.calls import next_for
 from quarterdeck.engine.run.context import Context
+from quarterdeck.engine.run.directive import form
 from quarterdeck.engine.run.intents import CallModel, Finish, Intent, Record, Rest, Retry
 from quarterdeck.engine.run.limits import MAX_CRASHES, MAX_SIDE_TRIES, delay_after, worth_another
 from quarterdeck.engine.run.prompt import action_messages, names_something, recall_messages, thinker_messages
@@ -103,7 +104,8 @@ def _next_call(state: RunState, context: Context) -> CallModel:
     if _should_plan(state, context):
         skill = () if context.skill is None or context.skill.KIND in state.noted else (context.skill,)
         messages = action_messages(state, context, memories)
-        return CallModel(number, "action", "planning", messages, before=(*before, *skill))
+        held_to = form(context.tools, slight=context.slight)
+        return CallModel(number, "action", "planning", messages, before=(*before, *skill), form=held_to)
     tools = context.tools if state.requested.loop == "native" and not state.stuck else ()
     messages = thinker_messages(state, context, memories)
     persona, reasoning = state.requested.persona, state.requested.reasoning

@@ -1,40 +1,60 @@
-"""Reading the action role's reply: a directive, or nothing that can be used."""
+"""The action role's reply: the form it is asked for, and reading it: a directive, or nothing that can be used."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from quarterdeck.kernel.parts import Risk, ToolCall
+from quarterdeck.kernel.parts import Risk, ToolCall, ToolSpec
 
 Then = Literal["answer", "plan"]
 RISKS: tuple[Risk, ...] = ("none", "low", "medium", "high", "forbidden")
 
-# What a model is held to where it takes a schema.
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "kind": {"const": "action_directive"},
-        "intent": {"type": "string"},
-        "risk_level": {"enum": list(RISKS)},
-        "actions": {
-            "type": "array",
-            "maxItems": 8,
-            "items": {
-                "type": "object",
-                "properties": {
-                    "tool": {"type": "string"},
-                    "args": {"type": "object"},
-                    "reason": {"type": "string"},
-                },
-                "required": ["tool", "args", "reason"],
-            },
+MOST_ACTIONS = 8
+MOST_FORMS = 48  # tools with a form each; of more only the names are given
+KINDS = frozenset({"string", "integer", "number", "boolean", "array", "object"})
+
+
+def form(tools: Sequence[ToolSpec] = (), *, slight: bool = False) -> dict[str, Any]:
+    """What a model is held to where it takes a schema: these tools, each with the arguments it has. A slight one may
+    do one thing, and gives what must be given: whatever else it is let fill in, it fills with nonsense."""
+    if 0 < len(tools) <= MOST_FORMS:
+        forms = [_action({"const": tool.name}, _arguments(tool, slight=slight)) for tool in tools]
+        action: dict[str, Any] = {"anyOf": forms}
+    else:
+        names = {"enum": [tool.name for tool in tools]} if tools else {"type": "string"}
+        action = _action(names, {"type": "object"})
+    return {
+        "type": "object",
+        "properties": {
+            "kind": {"const": "action_directive"},
+            "intent": {"type": "string"},
+            "risk_level": {"enum": list(RISKS)},
+            "actions": {"type": "array", "maxItems": 1 if slight else MOST_ACTIONS, "items": action},
+            "then": {"enum": ["answer", "plan"]},
         },
-        "then": {"enum": ["answer", "plan"]},
-    },
-    "required": ["kind", "intent", "risk_level", "actions"],
-}
+        "required": ["kind", "intent", "risk_level", "actions"],
+    }
+
+
+def _action(tool: dict[str, Any], args: dict[str, Any]) -> dict[str, Any]:
+    properties = {"tool": tool, "args": args, "reason": {"type": "string"}}
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _arguments(tool: ToolSpec, *, slight: bool) -> dict[str, Any]:
+    """Names and plain kinds only: what else a tool's schema may say, not every model's grammar knows."""
+    told = tool.parameters.get("properties", {})
+    needed = [name for name in tool.parameters.get("required", ()) if name in told]
+    kinds = {name: said.get("type") if isinstance(said, dict) else None for name, said in told.items()}
+    properties = {
+        name: {"type": kind} if isinstance(kind, str) and kind in KINDS else {}
+        for name, kind in kinds.items()
+        if name in needed or not slight
+    }
+    return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from quarterdeck.engine.run.open_call import OpenCall
 from quarterdeck.events.base import Event
@@ -23,6 +24,7 @@ class CallModel:
     reasoning: Reasoning | None = None
     temperature: float | None = None
     before: tuple[Event, ...] = ()  # what is recorded together with its start
+    form: Mapping[str, Any] | None = None  # a JSON schema that the reply is held to where the model takes one
 
 
 @dataclass(frozen=True, slots=True)
