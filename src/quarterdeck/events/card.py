@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 from quarterdeck.events.base import Event
 from quarterdeck.kernel.board import Priority, Status, Voice
 
-ClaimEnd = Literal["submitted", "released", "moved", "handed_over", "unassigned", "lapsed", "failed"]
+ClaimEnd = Literal["submitted", "released", "moved", "handed_over", "unassigned", "lapsed", "sent_back", "failed"]
 Verdict = Literal["approved", "sent_back"]
 
 

@@ -21,6 +21,10 @@ class Fold(Generic[S]):
         self._cursor = log.follow(name, after)
 
     @property
+    def name(self) -> StreamName:
+        return self._cursor.name
+
+    @property
     def seq(self) -> int:
         return self._cursor.seq
 

@@ -1,0 +1,129 @@
+"""What an action looks up before it does anything; and who is speaking."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from quarterdeck.actions.desk import Desk
+from quarterdeck.engine.board.people import Chat, Member, Project
+from quarterdeck.events.member import HandleTaken, MemberAdded
+from quarterdeck.kernel.board import MemberConfig, agent_of
+from quarterdeck.kernel.errors import Conflict, Moved, NotAllowed, NotFound
+from quarterdeck.kernel.ids import TenantId, handle_stream, member_stream
+from quarterdeck.kernel.scope import Scope
+from quarterdeck.log.entries import Entry
+
+TRIES = 50
+LISTENING_PERSON = MemberConfig(chat_listen="all", task_listen="all", max_concurrent_tasks=20)
+
+
+@dataclass(frozen=True, slots=True)
+class Uttered:
+    """Where a message is, and how many agents stand in the chain that led to it."""
+
+    id: str
+    chat: str
+    hops: int
+
+
+class Book(Protocol):
+    """The board of one tenant, to be looked things up in."""
+
+    @property
+    def tenant(self) -> TenantId: ...
+
+    async def member(self, ident: str) -> Member | None: ...
+
+    async def by_slug(self, slug: str) -> Member | None: ...
+
+    async def by_account(self, account: str) -> Member | None: ...
+
+    async def project(self, ident: str) -> Project | None: ...
+
+    async def is_in(self, project: str, member: str) -> bool: ...
+
+    async def projects_of(self, member: str) -> Sequence[str]: ...
+
+    async def members_of(self, project: str) -> Sequence[Member]: ...
+
+    async def ours_in(self, project: str) -> Sequence[Member]:
+        """Those of its agents that we drive."""
+
+    async def chat(self, ident: str) -> Chat | None: ...
+
+    async def message(self, ident: str) -> Uttered | None: ...
+
+    async def project_of_card(self, ident: str) -> str | None: ...
+
+    async def unended(self, cards: Sequence[str]) -> Sequence[str]:
+        """Those of these tasks that are neither done nor cancelled."""
+
+    async def needing(self, card: str) -> Sequence[str]:
+        """The tasks that wait for this one."""
+
+
+async def speaker(desk: Desk, scope: Scope, book: Book) -> Member:
+    """The member that is asking. A person who was none becomes one, under the name of their account."""
+    ident = agent_of(scope.actor)
+    if ident is not None:
+        found = await book.member(ident)
+        if found is None or found.removed:
+            raise NotAllowed("You are not a member any more.", code="member_removed")
+        return found
+    for _ in range(TRIES):
+        known = await book.by_account(scope.actor)
+        if known is not None:
+            return known
+        await _enrolled(desk, scope, book)
+    raise Conflict("The members change too quickly; try again.", code="busy")
+
+
+async def _enrolled(desk: Desk, scope: Scope, book: Book) -> None:
+    name = scope.actor.partition(":")[2] or scope.actor
+    plain = "".join(letter for letter in name.lower() if letter.isascii() and (letter.isalnum() or letter in "-_"))
+    slug = plain[:40].strip("-_") or "person"
+    ident = desk.ids.mint()
+    if await book.by_slug(slug) is not None:
+        slug = f"{slug}-{ident.replace('-', '')[-8:]}"
+    added = MemberAdded("human", name, slug, LISTENING_PERSON, scope.actor)
+    handle = handle_stream(scope.tenant, "member", slug)
+    state = await desk.log.look(handle)
+    entries = (
+        Entry(member_stream(scope.tenant, ident), (added,), actor=scope.actor),
+        Entry(handle, (HandleTaken(ident),), actor=scope.actor, head=0 if state is None else state.head),
+        # Of two requests of one person at once, one makes the member.
+        Entry(handle_stream(scope.tenant, "account", scope.actor), (HandleTaken(ident),), head=0),
+    )
+    try:
+        await desk.log.append(*entries)
+    except Moved:
+        return  # somebody was quicker: look again
+
+
+def people_only(scope: Scope, what: str) -> None:
+    if agent_of(scope.actor) is not None:
+        raise NotAllowed(f"Only people may {what}.", code="people_only")
+
+
+async def project_for(book: Book, who: Member, ident: str, *, writing: bool = False) -> Project:
+    """A project that this member may see: people all of their tenant's, agents those they are in."""
+    project = await book.project(ident)
+    if project is None or (who.type == "agent" and not await book.is_in(ident, who.id)):
+        raise NotFound("There is no such project.", code="project_not_found")
+    if writing and project.archived:
+        raise Conflict("The project is archived; take it back first.", code="project_archived")
+    return project
+
+
+async def chat_for(scope: Scope, book: Book, who: Member, ident: str, *, writing: bool = False) -> Chat:
+    """A chat that this member may see. A direct one is for those it is between, and for whoever may see everything."""
+    chat = await book.chat(ident)
+    if chat is None or not (chat.admits(who.id) or (not writing and "*" in scope.rights)):
+        raise NotFound("There is no such chat.", code="chat_not_found")
+    try:
+        await project_for(book, who, chat.project, writing=writing)
+    except NotFound:
+        raise NotFound("There is no such chat.", code="chat_not_found") from None
+    return chat

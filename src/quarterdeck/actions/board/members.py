@@ -1,0 +1,174 @@
+"""Members: add, change, remove. A slug is one member's alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import orjson
+
+from quarterdeck.actions.board.book import TRIES, Book, people_only
+from quarterdeck.actions.desk import Desk
+from quarterdeck.actions.memory import once_only
+from quarterdeck.actions.tenants import checked_title
+from quarterdeck.engine.board.people import Member
+from quarterdeck.events.member import HandleFreed, HandleTaken, MemberAdded, MemberChanged, MemberRemoved
+from quarterdeck.events.project import MemberLeft
+from quarterdeck.kernel.board import MemberConfig, MemberType
+from quarterdeck.kernel.errors import Closed, Conflict, Invalid, Moved, NotFound
+from quarterdeck.kernel.ids import StreamName, handle_stream, member_stream, project_stream
+from quarterdeck.kernel.scope import Scope
+from quarterdeck.log.entries import Entry
+from quarterdeck.log.log import Log
+
+LONGEST_PROMPT = 50_000
+LONGEST_WORD = 100
+MOST_WORDS = 50
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
+
+
+@dataclass(frozen=True, slots=True)
+class NewMember:
+    """Without a slug one is made of the name."""
+
+    type: MemberType
+    name: str
+    slug: str | None
+    config: MemberConfig
+
+
+async def add_member(
+    desk: Desk, scope: Scope, wish: NewMember, *, key: str | None = None, body: bytes = b""
+) -> tuple[str, bool]:
+    """The member's id once it is durable, and whether this very request had made it before."""
+    people_only(scope, "add members")
+    ident = desk.ids.mint()
+    name, config = checked_title(wish.name), checked_config(wish.type, wish.config)
+    slug = slug_of(name, ident, "member") if wish.slug is None else checked_slug(wish.slug)
+    once = once_only(scope, "add_member", key, body, {"id": ident})
+    added = Entry(member_stream(scope.tenant, ident), (MemberAdded(wish.type, name, slug, config),), actor=scope.actor)
+    for _ in range(TRIES):
+        taken, free = await take_handle(desk.log, scope, "member", slug, ident)
+        try:
+            appended = await desk.log.append(added, taken, once=once)
+        except Moved:
+            if not free:
+                raise slug_taken(slug) from None
+            continue
+        if appended.answer is None:
+            return ident, False
+        return str(orjson.loads(appended.answer)["id"]), True
+    raise slug_taken(slug)
+
+
+async def change_member(
+    desk: Desk, scope: Scope, book: Book, ident: str, name: str | None, changes: dict[str, object]
+) -> None:
+    """What is not named stays as it is. Two changes at once both count."""
+    people_only(scope, "change members")
+    if name is None and not changes:
+        raise Invalid("There is nothing to change; name what should.", code="nothing_to_change")
+    for _ in range(TRIES):
+        state = await desk.log.look(member_stream(scope.tenant, ident))
+        known = await there(book, ident)
+        config = checked_config(known.type, replace(known.config, **changes))  # type: ignore[arg-type]
+        event = MemberChanged(known.name if name is None else checked_title(name), config)
+        head = 0 if state is None else state.head
+        try:
+            await desk.log.append(Entry(member_stream(scope.tenant, ident), (event,), actor=scope.actor, head=head))
+        except (Moved, Closed):
+            continue
+        return
+    raise Conflict("The member changes too quickly; try again.", code="busy")
+
+
+async def remove_member(desk: Desk, scope: Scope, book: Book, ident: str) -> Member:
+    """They leave every project, their slug is free, and what they said stays theirs."""
+    people_only(scope, "remove members")
+    known = await there(book, ident)
+    left = [
+        Entry(project_stream(scope.tenant, project), (MemberLeft(known.voice),), actor=scope.actor)
+        for project in await book.projects_of(ident)
+    ]
+    handle = handle_stream(scope.tenant, "member", known.slug)
+    gone = Entry(member_stream(scope.tenant, ident), (MemberRemoved(),), actor=scope.actor)
+    try:
+        await desk.log.append(gone, Entry(handle, (HandleFreed(ident),), actor=scope.actor), *left)
+    except Closed:
+        raise no_member() from None
+    return known
+
+
+async def there(book: Book, ident: str) -> Member:
+    known = await book.member(ident)
+    if known is None or known.removed:
+        raise no_member()
+    return known
+
+
+async def resolved(book: Book, names: Sequence[str]) -> list[Member]:
+    """Members by their ids or slugs, each once."""
+    found: dict[str, Member] = {}
+    for name in names:
+        known = await book.member(name) or await book.by_slug(name)
+        if known is None or known.removed:
+            raise Invalid("One of the members that you name is not there.", code="unknown_member")
+        found[known.id] = known
+    return list(found.values())
+
+
+def no_member() -> NotFound:
+    return NotFound("There is no such member.", code="member_not_found")
+
+
+def checked_config(kind: MemberType, config: MemberConfig) -> MemberConfig:
+    """Bounded, and of one piece: only an agent is driven by us."""
+    if kind == "human" and config.runtime == "built_in":
+        raise Invalid("Only an agent has the runtime `built_in`.", code="bad_runtime")
+    if len(config.prompt) > LONGEST_PROMPT:
+        raise Invalid(f"The prompt is longer than {LONGEST_PROMPT:,} characters.", code="text_too_long")
+    return replace(
+        config, capabilities=_words(config.capabilities, "capabilities"), labels=_words(config.labels, "labels")
+    )
+
+
+def _words(words: tuple[str, ...], what: str) -> tuple[str, ...]:
+    plain = tuple(dict.fromkeys(checked_title(word, what) for word in words))
+    if len(plain) > MOST_WORDS or any(len(word) > LONGEST_WORD for word in plain):
+        raise Invalid(f"`{what}` may be {MOST_WORDS} of at most {LONGEST_WORD} characters.", code="too_many_words")
+    return plain
+
+
+def checked_slug(slug: str) -> str:
+    if not _SLUG.fullmatch(slug):
+        raise Invalid(
+            "`slug` must be 1 to 64 small letters, digits, - or _, and begin and end with a letter or digit.",
+            code="bad_slug",
+        )
+    return slug
+
+
+def slug_of(name: str, ident: str, what: str) -> str:
+    """A slug made of a name; of one that has no letters we can use, of the id."""
+    letters = "".join(each if each.isascii() and each.isalnum() else "-" for each in name.lower())
+    plain = "-".join(part for part in letters.split("-") if part)[:48].strip("-")
+    return plain or f"{what}-{ident.replace('-', '')[-12:]}"
+
+
+def slug_taken(slug: str) -> Conflict:
+    return Conflict(f"The slug {slug!r} is taken; choose another.", code="slug_taken")
+
+
+async def take_handle(log: Log, scope: Scope, kind: str, slug: str, owner: str) -> tuple[Entry, bool]:
+    """What makes the slug this one's, and whether it looked free. One that is taken is asked for as if it were new: the
+    same request made twice is answered all the same, and anybody else is refused."""
+    name = handle_stream(scope.tenant, kind, slug)
+    head = await _head(log, name)
+    free = head % 2 == 0  # taken and freed take turns
+    return Entry(name, (HandleTaken(owner),), actor=scope.actor, head=head if free else 0), free
+
+
+async def _head(log: Log, name: StreamName) -> int:
+    state = await log.look(name)
+    return 0 if state is None else state.head
