@@ -27,6 +27,7 @@ from quarterdeck.server.routes import (
     tenants,
     usage,
 )
+from quarterdeck.server.routes.board import cards, chats, members, projects, work
 from quarterdeck.server.sse import LATER, CarriedOut
 from quarterdeck.server.station import House, put_station
 from quarterdeck.server.straight import Straight
@@ -74,7 +75,8 @@ def create_app(house: House, version: str) -> FastAPI:
     speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
     platform = (tenants, employees)
-    for routes in (*speaking, *keeping, *platform):
+    board = (members, projects, chats, cards, work)
+    for routes in (*speaking, *keeping, *platform, *board):
         app.include_router(routes.router)
     app.add_middleware(Gate, enter=enter)
     app.straight = {place: Gate(Straight(answer), enter) for place, answer in chat.STRAIGHT.items()}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from quarterdeck.actions.desk import Desk
-from quarterdeck.engine.board.people import Chat, Member, Project
+from quarterdeck.engine.board.people import Chat, Member, Project, Uttered
 from quarterdeck.events.member import HandleTaken, MemberAdded
 from quarterdeck.kernel.board import MemberConfig, agent_of
 from quarterdeck.kernel.errors import Conflict, Moved, NotAllowed, NotFound
@@ -17,15 +16,6 @@ from quarterdeck.log.entries import Entry
 
 TRIES = 50
 LISTENING_PERSON = MemberConfig(chat_listen="all", task_listen="all", max_concurrent_tasks=20)
-
-
-@dataclass(frozen=True, slots=True)
-class Uttered:
-    """Where a message is, and how many agents stand in the chain that led to it."""
-
-    id: str
-    chat: str
-    hops: int
 
 
 class Book(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import orjson
 
@@ -12,12 +12,14 @@ from quarterdeck.actions.board.book import TRIES, Book, people_only
 from quarterdeck.actions.desk import Desk
 from quarterdeck.actions.memory import once_only
 from quarterdeck.actions.tenants import checked_title
+from quarterdeck.actions.tokens import Wanted, new_token
 from quarterdeck.engine.board.people import Member
+from quarterdeck.events.access import TokenRevoked
 from quarterdeck.events.member import HandleFreed, HandleTaken, MemberAdded, MemberChanged, MemberRemoved
 from quarterdeck.events.project import MemberLeft
-from quarterdeck.kernel.board import MemberConfig, MemberType
+from quarterdeck.kernel.board import AGENT, MemberConfig, MemberType
 from quarterdeck.kernel.errors import Closed, Conflict, Invalid, Moved, NotFound
-from quarterdeck.kernel.ids import StreamName, handle_stream, member_stream, project_stream
+from quarterdeck.kernel.ids import StreamName, handle_stream, member_stream, project_stream, token_stream
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.log import Log
@@ -38,28 +40,41 @@ class NewMember:
     config: MemberConfig
 
 
-async def add_member(
-    desk: Desk, scope: Scope, wish: NewMember, *, key: str | None = None, body: bytes = b""
-) -> tuple[str, bool]:
-    """The member's id once it is durable, and whether this very request had made it before."""
+@dataclass(frozen=True, slots=True)
+class Added:
+    """`token` is what an agent shows, told this once; None for a person, and where the very same request had added
+    the member before."""
+
+    id: str
+    token: str | None = field(default=None, repr=False)
+
+
+async def add_member(desk: Desk, scope: Scope, wish: NewMember, *, key: str | None = None, body: bytes = b"") -> Added:
+    """Answers once the member is durable, and its token with it."""
     people_only(scope, "add members")
     ident = desk.ids.mint()
     name, config = checked_title(wish.name), checked_config(wish.type, wish.config)
     slug = slug_of(name, ident, "member") if wish.slug is None else checked_slug(wish.slug)
     once = once_only(scope, "add_member", key, body, {"id": ident})
     added = Entry(member_stream(scope.tenant, ident), (MemberAdded(wish.type, name, slug, config),), actor=scope.actor)
+    issued = None if wish.type == "human" else new_token(desk, scope, token_of(ident, slug))
+    tokens = () if issued is None else (issued.entry,)
     for _ in range(TRIES):
         taken, free = await take_handle(desk.log, scope, "member", slug, ident)
         try:
-            appended = await desk.log.append(added, taken, once=once)
+            appended = await desk.log.append(added, taken, *tokens, once=once)
         except Moved:
             if not free:
                 raise slug_taken(slug) from None
             continue
-        if appended.answer is None:
-            return ident, False
-        return str(orjson.loads(appended.answer)["id"]), True
+        if appended.answer is not None:
+            return Added(str(orjson.loads(appended.answer)["id"]))
+        return Added(ident, None if issued is None else issued.token)
     raise slug_taken(slug)
+
+
+def token_of(member: str, slug: str) -> Wanted:
+    return Wanted(f"{AGENT}{member}", "agent", slug)
 
 
 async def change_member(
@@ -83,8 +98,26 @@ async def change_member(
     raise Conflict("The member changes too quickly; try again.", code="busy")
 
 
-async def remove_member(desk: Desk, scope: Scope, book: Book, ident: str) -> Member:
-    """They leave every project, their slug is free, and what they said stays theirs."""
+async def rotate_token(desk: Desk, scope: Scope, book: Book, ident: str, tokens: Sequence[str]) -> str:
+    """A new token for an agent; those it had are no good from this moment on."""
+    people_only(scope, "change tokens")
+    known = await there(book, ident)
+    if known.type != "agent":
+        raise Conflict("Only agents have tokens of a member; people sign in.", code="no_token_for_people")
+    issued = new_token(desk, scope, token_of(ident, known.slug))
+    await desk.log.append(issued.entry, *_revoked(scope, tokens))
+    return issued.token
+
+
+def _revoked(scope: Scope, tokens: Sequence[str]) -> list[Entry]:
+    return [
+        Entry(token_stream(scope.tenant, token), (TokenRevoked(token, scope.actor),), actor=scope.actor)
+        for token in tokens
+    ]
+
+
+async def remove_member(desk: Desk, scope: Scope, book: Book, ident: str, tokens: Sequence[str]) -> Member:
+    """They leave every project, their slug is free, their tokens end, and what they said stays theirs."""
     people_only(scope, "remove members")
     known = await there(book, ident)
     left = [
@@ -94,7 +127,9 @@ async def remove_member(desk: Desk, scope: Scope, book: Book, ident: str) -> Mem
     handle = handle_stream(scope.tenant, "member", known.slug)
     gone = Entry(member_stream(scope.tenant, ident), (MemberRemoved(),), actor=scope.actor)
     try:
-        await desk.log.append(gone, Entry(handle, (HandleFreed(ident),), actor=scope.actor), *left)
+        await desk.log.append(
+            gone, Entry(handle, (HandleFreed(ident),), actor=scope.actor), *left, *_revoked(scope, tokens)
+        )
     except Closed:
         raise no_member() from None
     return known

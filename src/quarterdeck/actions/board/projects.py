@@ -34,6 +34,13 @@ class NewProject:
     members: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class NewThread:
+    project: str
+    root: str
+    name: str | None = None
+
+
 async def open_project(
     desk: Desk, scope: Scope, book: Book, wish: NewProject, *, key: str | None = None, body: bytes = b""
 ) -> str:
@@ -110,16 +117,20 @@ async def leave_project(desk: Desk, scope: Scope, book: Book, ident: str, member
 
 
 async def open_thread(
-    desk: Desk, scope: Scope, book: Book, root: str, name: str | None, *, key: str | None = None, body: bytes = b""
+    desk: Desk, scope: Scope, book: Book, wish: NewThread, *, key: str | None = None, body: bytes = b""
 ) -> str:
     """A chat of its own that hangs on a message."""
     who = await speaker(desk, scope, book)
-    message = await book.message(root)
+    message = await book.message(wish.root)
     if message is None:
         raise NotFound("There is no such message.", code="message_not_found")
     chat = await chat_for(scope, book, who, message.chat, writing=True)
-    title = "Thread" if name is None else checked_title(name)
-    wanted = ChatOpened(desk.ids.mint(), "direct" if chat.kind == "direct" else "thread", title, root, chat.members)
+    if chat.project != wish.project:
+        raise NotFound("There is no such message.", code="message_not_found")
+    title = "Thread" if wish.name is None else checked_title(wish.name)
+    wanted = ChatOpened(
+        desk.ids.mint(), "direct" if chat.kind == "direct" else "thread", title, wish.root, chat.members
+    )
     return await _opened(desk, scope, chat.project, wanted, key, body)
 
 

@@ -57,9 +57,7 @@ async def claiming(desk: Desk, scope: Scope, book: Book, who: Member, card: Card
     fold = Fold(desk.log, inbox_stream(scope.tenant, who.id), Inbox(), inbox.evolve)
     in_hand = inbox.in_hand(await fold.catch_up(), now)
     blocked = bool(await book.unended(card.depends_on))
-    rules.check_claim(
-        card, who.voice, now, blocked=blocked, in_hand=in_hand, most=who.config.max_concurrent_tasks
-    )
+    rules.check_claim(card, who.voice, now, blocked=blocked, in_hand=in_hand, most=who.config.max_concurrent_tasks)
     lapsed = let_go(card, "lapsed")
     begun: list[Event] = [TaskClaimed(card.id, who.voice, until)]
     if card.status != "in_progress":
@@ -96,9 +94,7 @@ async def release(desk: Desk, scope: Scope, book: Book, ident: str) -> None:
     await stepped(desk, book, who, ident, step)
 
 
-async def submit(
-    desk: Desk, scope: Scope, book: Book, ident: str, summary: str, *, stream: str | None = None
-) -> None:
+async def submit(desk: Desk, scope: Scope, book: Book, ident: str, summary: str, *, stream: str | None = None) -> None:
     """Say that it is done: from now on it waits for a review."""
     who = await speaker(desk, scope, book)
 

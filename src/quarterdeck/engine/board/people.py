@@ -52,3 +52,12 @@ class Chat:
     def admits(self, member: str) -> bool:
         """Whether this member of the project is in it; a direct chat is for those it is between."""
         return self.kind != "direct" or member in self.members
+
+
+@dataclass(frozen=True, slots=True)
+class Uttered:
+    """Where a message is, and how many agents stand in the chain that led to it."""
+
+    id: str
+    chat: str
+    hops: int
