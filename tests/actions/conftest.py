@@ -1,0 +1,22 @@
+"""A board in memory, for those who act at it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from boardroom import Boardroom, HandClock
+from quarterdeck.log.memory import MemoryStore
+
+
+@pytest.fixture
+def clock() -> HandClock:
+    return HandClock()
+
+
+@pytest.fixture
+async def board(clock: HandClock) -> AsyncIterator[Boardroom]:
+    room = Boardroom(MemoryStore(), clock)
+    yield room
+    await room.log.close()
