@@ -180,7 +180,9 @@ def test_a_parent_that_is_swapped_for_a_link_all_the_time_leads_nowhere(workspac
     swapper.start()
     seen: dict[str, int] = {}
     try:
-        for _ in range(4000 * rounds):
+        for nth in range(50 * 4000 * rounds):
+            if nth >= 4000 * rounds and "deep" in seen and len(seen) > 1:
+                break
             try:
                 content = read_whole(Place(str(workspace), "sub/deep.txt", inside=True), 100)[0].decode()
             except ToolFailed as failed:
@@ -190,7 +192,7 @@ def test_a_parent_that_is_swapped_for_a_link_all_the_time_leads_nowhere(workspac
         stop.set()
         swapper.join()
     assert SECRET not in seen
-    assert seen["deep"] > 0
+    assert "deep" in seen, "the file was never there"
     assert len(seen) > 1, "the swap never hit"
 
 

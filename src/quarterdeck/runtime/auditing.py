@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from quarterdeck.actions.audit import audit_entry
 from quarterdeck.engine.policy.verdict import higher
@@ -15,20 +16,28 @@ from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.entries import Entry
 
 
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who asked for the run, in which folder it works, and how long the command took."""
+
+    asked_by: str | None = None
+    workspace: str | None = None
+    took_ms: float | None = None
+
+
 def audited(
     run: StreamName,
     state: RunState,
     events: Sequence[Event],
     actor: str,
+    around: Circumstances,
     *,
-    asked_by: str | None = None,
-    took_ms: float | None = None,
     secrets: Iterable[str] = (),
 ) -> tuple[Entry, ...]:
     """An entry for each command that one of these events ends."""
     calls = {c.call.id: c for c in state.calls}
     ended = ((event, calls.get(event.call_id)) for event in events if isinstance(event, ToolFinished))
-    told = [_told(run, c, event, asked_by, took_ms) for event, c in ended if c is not None and _is_command(c)]
+    told = [_told(run, c, event, around) for event, c in ended if c is not None and _is_command(c)]
     return tuple(audit_entry(run.tenant, each, actor=actor, secrets=secrets) for each in told)
 
 
@@ -36,9 +45,7 @@ def _is_command(c: OpenCall) -> bool:
     return c.weighed is not None and c.weighed.command is not None
 
 
-def _told(
-    run: StreamName, c: OpenCall, event: ToolFinished, asked_by: str | None, took_ms: float | None
-) -> CommandAudited:
+def _told(run: StreamName, c: OpenCall, event: ToolFinished, around: Circumstances) -> CommandAudited:
     w = c.weighed
     assert w is not None
     by_person = c.decision is not None
@@ -54,11 +61,11 @@ def _told(
         decided_by,
         approved,
         event.ok,
-        asked_by,
+        around.asked_by,
         c.decision.by if c.decision is not None else None,
         c.approval,
         event.exit_status,
         event.digest,
-        None,
-        took_ms,
+        around.workspace,
+        around.took_ms,
     )

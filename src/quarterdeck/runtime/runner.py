@@ -52,7 +52,7 @@ from quarterdeck.log.fold import Fold
 from quarterdeck.log.spout import Spout
 from quarterdeck.ports import Deed
 from quarterdeck.runtime.asking import asked_for
-from quarterdeck.runtime.auditing import audited
+from quarterdeck.runtime.auditing import Circumstances, audited
 from quarterdeck.runtime.briefing import briefed
 from quarterdeck.runtime.call import Caller, Measured
 from quarterdeck.runtime.crew import Crew
@@ -265,9 +265,9 @@ class Runner:
     def _audited(
         self, state: RunState, events: Sequence[Event], took_ms: float | None = None, secrets: Sequence[str] = ()
     ) -> tuple[Entry, ...]:
-        return audited(
-            self._name, state, events, self._actor, asked_by=self._asked_by, took_ms=took_ms, secrets=secrets
-        )
+        where = None if state.requested is None else self._crew.workspace(state.requested.workspace)
+        around = Circumstances(self._asked_by, where, took_ms)
+        return audited(self._name, state, events, self._actor, around, secrets=secrets)
 
     async def _rest(self, status: WaitStatus, state: RunState) -> None:
         """Let go until somebody has done something; where they just have, or did not in time, look again."""

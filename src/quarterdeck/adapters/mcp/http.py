@@ -75,6 +75,7 @@ class HttpWire:
         response = await self._send("GET", None, {"accept": "text/event-stream"})
         try:
             if response.status == 200 and response.content_type == "text/event-stream":
+                self._ear.note("notifications/tools/list_changed", {})  # what changed until now was told to nobody
                 async for _ in self._answers(response):
                     pass
         except FAILED:

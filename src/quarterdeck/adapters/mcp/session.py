@@ -25,6 +25,8 @@ MOST_TOOLS = 256
 MOST_ROUNDS = 10
 MOST_SAID = 200
 LONGEST_SAID = 500
+# What changed before the server began to tell of changes was told to nobody, so its beginning counts as a change.
+CHANGES = frozenset({"notifications/tools/list_changed", "notifications/subscriptions/acknowledged"})
 ABOUT_US = {"name": "quarterdeck", "version": __version__}
 ABILITIES: dict[str, Any] = {"elicitation": {"form": {}}}
 
@@ -178,7 +180,7 @@ class Session:
                 await self.wire.listen()
 
     def note(self, method: str, params: dict[str, Any]) -> None:
-        if method == "notifications/tools/list_changed":
+        if method in CHANGES:
             self.stale = True
         elif method == "notifications/progress":
             token, message = params.get("progressToken"), params.get("message")

@@ -65,7 +65,7 @@ class ShellExecSafe:
         *,
         remember: Callable[[Judged], str | None] = lambda judged: None,  # noqa: ARG005
         sandbox: Sandbox | None = None,
-        sudo: str = SUDO,
+        sudo: str | None = None,
         no_password_hosts: tuple[str, ...] = (),
     ) -> None:
         self.spec = spec_of(
@@ -76,7 +76,7 @@ class ShellExecSafe:
         )
         self._judge, self._redacting, self._remember = judge, redacting, remember
         self._sandbox = sandbox or Sandbox()
-        self._sudo, self._no_password_hosts = sudo, {host.casefold() for host in no_password_hosts}
+        self._sudo, self._no_password_hosts = sudo or SUDO, {host.casefold() for host in no_password_hosts}
 
     async def weigh(self, call: ToolCall, site: Site) -> Weighed:
         asked = read(ShellCommand, call.arguments)
