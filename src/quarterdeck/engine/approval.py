@@ -91,6 +91,8 @@ def check(approval: Approval, said: Answer, now: float) -> ev.ApprovalRequested:
             "This cannot be allowed for always: only exact, harmless calls can, never a shell, an interpreter or sudo.",
             code="no_rule_possible",
         )
+    if said.reach != "once" and asked.action == "privileged":
+        raise Invalid("A command that becomes root is allowed once, each time anew.", code="only_once")
     return asked
 
 

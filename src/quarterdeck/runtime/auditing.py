@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from quarterdeck.actions.audit import audit_entry
 from quarterdeck.engine.policy.verdict import higher
 from quarterdeck.engine.run import RunState
-from quarterdeck.engine.run.open_call import OpenCall
+from quarterdeck.engine.run.decide import SYSTEM
+from quarterdeck.engine.run.open_call import OpenCall, grant_of
 from quarterdeck.events.audit import CommandAudited, Decider
 from quarterdeck.events.base import Event
 from quarterdeck.events.tool import ToolFinished
@@ -37,7 +38,7 @@ def audited(
     """An entry for each command that one of these events ends."""
     calls = {c.call.id: c for c in state.calls}
     ended = ((event, calls.get(event.call_id)) for event in events if isinstance(event, ToolFinished))
-    told = [_told(run, c, event, around) for event, c in ended if c is not None and _is_command(c)]
+    told = [_told(run, state, c, event, around) for event, c in ended if c is not None and _is_command(c)]
     return tuple(audit_entry(run.tenant, each, actor=actor, secrets=secrets) for each in told)
 
 
@@ -45,12 +46,9 @@ def _is_command(c: OpenCall) -> bool:
     return c.weighed is not None and c.weighed.command is not None
 
 
-def _told(run: StreamName, c: OpenCall, event: ToolFinished, around: Circumstances) -> CommandAudited:
-    w = c.weighed
+def _told(run: StreamName, state: RunState, c: OpenCall, event: ToolFinished, around: Circumstances) -> CommandAudited:
+    w, decided = c.weighed, _decided(state, c)
     assert w is not None
-    by_person = c.decision is not None
-    decided_by: Decider = "person" if by_person else "rule" if w.allowed_by else "policy"
-    approved = w.allowed_by is not None if c.decision is None else c.decision.decision in {"approved", "again"}
     return CommandAudited(
         run.key,
         c.call.id,
@@ -58,14 +56,41 @@ def _told(run: StreamName, c: OpenCall, event: ToolFinished, around: Circumstanc
         c.call.name,
         w.action,
         higher(c.call.risk, w.risk),
-        decided_by,
-        approved,
+        decided.by_what,
+        decided.approved,
         event.ok,
         around.asked_by,
-        c.decision.by if c.decision is not None else None,
-        c.approval,
+        decided.by,
+        decided.approval,
         event.exit_status,
         event.digest,
         around.workspace,
         around.took_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    by_what: Decider
+    approved: bool
+    by: str | None = None
+    approval: str | None = None
+
+
+def _decided(state: RunState, c: OpenCall) -> _Decided:
+    """A decision about this call goes before leave for the run, and that before a rule."""
+    assert c.weighed is not None
+    if c.decision is not None:
+        by_what: Decider = "policy" if c.decision.by == SYSTEM else "person"
+        approved = c.decision.decision in {"approved", "again"} or c.spent is not None
+        return _Decided(by_what, approved, c.decision.by, c.approval)
+    if higher(c.call.risk, c.weighed.risk) in {"none", "low", "forbidden"}:
+        return _Decided("policy", approved=False)
+    if c.weighed.allowed_by is not None:
+        return _Decided("rule", approved=True)
+    grant = state.grants.get(grant_of(c))
+    return (
+        _Decided("policy", approved=False)
+        if grant is None
+        else _Decided("person", approved=True, by=grant.by, approval=grant.approval)
     )

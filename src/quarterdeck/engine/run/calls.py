@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from quarterdeck.engine.run.intents import Ask, AskPassword, Intent, Record, RunTools, Wait, Weigh
-from quarterdeck.engine.run.open_call import Calls, OpenCall, Standing, standing
+from quarterdeck.engine.run.open_call import Calls, Grants, OpenCall, Standing, standing
 from quarterdeck.events import tool as ev
 
 
-def next_for(calls: Calls, grants: frozenset[str]) -> Intent:
+def next_for(calls: Calls, grants: Grants) -> Intent:
     """Look at all, ask for all, and while people think do whatever needs nobody."""
     by: dict[Standing, list[OpenCall]] = {}
     for c in calls:

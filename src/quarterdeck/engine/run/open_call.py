@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Literal, TypeAlias
 
 from quarterdeck.engine.policy.verdict import verdict
@@ -14,6 +15,19 @@ from quarterdeck.kernel.parts import ToolCall
 # `lost`: it had begun, its worker is gone, and what it leaves behind cannot be taken back or looked up.
 # `begun`: a person broke it off, and it may have left something behind.
 Standing: TypeAlias = Literal["unweighed", "to ask", "asked", "no password", "ready", "over", "begun", "lost"]
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Leave for the rest of a run: by which approval, and whose."""
+
+    approval: str
+    by: str
+
+
+# By what `grant_of` names.
+Grants: TypeAlias = Mapping[str, Grant]
+NONE_GRANTED: Grants = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +91,7 @@ def left_behind(calls: Calls) -> Calls:
     return tuple(replace(c, begun=False, again=c.begun or c.again) for c in calls)
 
 
-def standing(c: OpenCall, grants: frozenset[str]) -> Standing:
+def standing(c: OpenCall, grants: Grants) -> Standing:
     if c.begun:
         return "begun" if c.weighed is None or c.weighed.effect == "irreversible" else "ready"
     if c.decision is not None and c.decision.decision in {"denied", "expired", "cancelled", "happened"}:
@@ -91,7 +105,7 @@ def standing(c: OpenCall, grants: frozenset[str]) -> Standing:
     return _permitted(c, c.weighed, grants)
 
 
-def _permitted(c: OpenCall, weighed: ev.ToolWeighed, grants: frozenset[str]) -> Standing:
+def _permitted(c: OpenCall, weighed: ev.ToolWeighed, grants: Grants) -> Standing:
     if weighed.risk == "forbidden" or c.call.risk == "forbidden":
         return "over"
     if c.decision is not None:

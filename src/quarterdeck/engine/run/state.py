@@ -9,7 +9,16 @@ from typing import Any, NamedTuple
 
 from quarterdeck.engine.run.directive import Directive, read_directive
 from quarterdeck.engine.run.limits import MOST_MALFORMED, MOST_REPEATS
-from quarterdeck.engine.run.open_call import Calls, evolve_calls, grant_of, left_behind, opened
+from quarterdeck.engine.run.open_call import (
+    NONE_GRANTED,
+    Calls,
+    Grant,
+    Grants,
+    evolve_calls,
+    grant_of,
+    left_behind,
+    opened,
+)
 from quarterdeck.engine.run.recall import Recollection, read_recollection
 from quarterdeck.engine.run.wishes import Wishes, evolve_wishes
 from quarterdeck.events import run as ev
@@ -64,7 +73,7 @@ class RunState(NamedTuple):
     planned: bool = False
     again: bool = False  # a call of this plan made no sense, so that another plan is owed
     calls: Calls = ()
-    grants: frozenset[str] = frozenset()
+    grants: Grants = NONE_GRANTED  # what people allowed for the rest of this run
     exchange: tuple[Message, ...] = ()
     seen: tuple[str, ...] = ()
     malformed: int = 0
@@ -242,8 +251,9 @@ def _decided(state: RunState, event: tool.ApprovalDecided) -> RunState:
     calls = evolve_calls(state.calls, event)
     if event.decision != "approved" or event.reach == "once":
         return replace(state, calls=calls)
-    granted = (grant_of(c) for c in state.calls if c.approval == event.approval and c.weighed is not None)
-    return replace(state, calls=calls, grants=state.grants.union(granted))
+    given = Grant(event.approval, event.by)
+    granted = {grant_of(c): given for c in state.calls if c.approval == event.approval and c.weighed is not None}
+    return replace(state, calls=calls, grants={**state.grants, **granted})
 
 
 def _heeded(state: RunState, event: steering.InterventionApplied) -> RunState:
