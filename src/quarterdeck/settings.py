@@ -48,6 +48,12 @@ class Settings:
     mcp_config: Path | None = None
     approval_s: float = APPROVAL_S
     reflection: bool = False
+    guarded: bool = False
+    hosts: tuple[str, ...] = ()
+    proxied: bool = False
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    token: str | None = field(default=None, repr=False)
     surroundings: Mapping[str, str] = field(default_factory=dict, repr=False)
     provider_allow: tuple[str, ...] = ()
     master_key: str | None = field(default=None, repr=False)
@@ -97,6 +103,12 @@ NAMES = {
     "TLS, as `host` or `host:port`, with commas between: 127.0.0.1:11434 for Ollama on this machine",
     "QUARTERDECK_MASTER_KEY_FILE": "the file of the key that locks tenants' keys; by default beside the data folder",
     "QUARTERDECK_MASTER_KEY": "that key itself, 32 bytes in base64; goes before the file",
+    "QUARTERDECK_AUTH": "`on`: whoever comes must show a token; `off` by default, for this machine alone",
+    "QUARTERDECK_HOSTS": "the names that the server goes by besides localhost, with commas between",
+    "QUARTERDECK_PROXY": "1: a proxy in front of the server does TLS",
+    "QUARTERDECK_TLS_CERT": "the file of the certificate, with its chain, of a server that does TLS itself",
+    "QUARTERDECK_TLS_KEY": "the file of its private key",
+    "QUARTERDECK_TOKEN": "the token that the commands show to the server",
     "QUARTERDECK_KEEP_DAYS": "days after which an ended run is trimmed to its answer; kept for ever by default",
 }
 
@@ -128,10 +140,16 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         day_budget_usd=_amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
         mcp_config=_path(env.get("QUARTERDECK_MCP_CONFIG")),
         approval_s=_number(env, "QUARTERDECK_APPROVAL_S", APPROVAL_S) or APPROVAL_S,
-        reflection=(env.get("DUCK_ENABLE_REFLECTION") or "0") not in {"0", "false", "off", "no"},
         provider_allow=_listed(env, "QUARTERDECK_PROVIDER_ALLOW"),
         master_key=env.get("QUARTERDECK_MASTER_KEY") or None,
         master_key_path=_path(env.get("QUARTERDECK_MASTER_KEY_FILE")),
+        reflection=_on(env, "DUCK_ENABLE_REFLECTION"),
+        guarded=_on(env, "QUARTERDECK_AUTH"),
+        hosts=tuple(host.lower() for host in _listed(env, "QUARTERDECK_HOSTS")),
+        proxied=_on(env, "QUARTERDECK_PROXY"),
+        tls_cert=_path(env.get("QUARTERDECK_TLS_CERT")),
+        tls_key=_path(env.get("QUARTERDECK_TLS_KEY")),
+        token=(env.get("QUARTERDECK_TOKEN") or "").strip() or None,
         surroundings={name: env[name] for name in SURROUNDINGS if name in env},
     )
 
@@ -147,6 +165,10 @@ def _database(env: Mapping[str, str]) -> Path:
 
 def _path(path: str | None) -> Path | None:
     return Path(path).expanduser().absolute() if path else None
+
+
+def _on(env: Mapping[str, str], name: str) -> bool:
+    return (env.get(name) or "0").strip().lower() not in {"0", "false", "off", "no"}
 
 
 def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:

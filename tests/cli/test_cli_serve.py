@@ -105,3 +105,24 @@ def test_the_embedded_model_comes_with_the_advice_how_to_connect_a_stronger_one(
     greeting = process.stdout.readline() + process.stdout.readline()
     assert "For a stronger model" in greeting
     assert stop(process) == 0
+
+
+def test_a_server_that_others_can_reach_does_not_start_without_tls(deck: Deck) -> None:
+    for how in (["--host", "0.0.0.0"], ["--host", "192.0.2.1"], ["--host", "::"]):
+        done = deck.run("serve", "--port", "0", *how)
+        assert done.returncode == 1
+        assert "--tls-cert" in done.stderr
+    deck.env["QUARTERDECK_AUTH"] = "on"
+    assert "--behind-proxy" in deck.run("serve", "--port", "0").stderr
+
+
+def test_a_server_behind_a_proxy_is_told_its_name(deck: Deck) -> None:
+    assert "--allow-host" in deck.run("serve", "--port", "0", "--behind-proxy").stderr
+    done = deck.run("serve", "--port", "0", "--behind-proxy", "--allow-host", "https://deck.example")
+    assert "no name of a host" in done.stderr
+
+
+def test_a_certificate_goes_with_its_key(deck: Deck) -> None:
+    assert "--tls-key" in deck.run("serve", "--port", "0", "--tls-cert", "cert.pem").stderr
+    done = deck.run("serve", "--port", "0", "--tls-cert", "nowhere.pem", "--tls-key", "nowhere.pem")
+    assert "cannot be read" in done.stderr

@@ -69,8 +69,13 @@ async def revoke_token(desk: Desk, scope: Scope, token: str, find: Find) -> None
         raise NotAllowed("Only those who manage this tenant revoke the tokens of others.", code="not_allowed")
     check_grant(scope, line["role"])
     if line["revoked_at"] is None:
-        event = TokenRevoked(token, scope.actor)
-        await desk.log.append(Entry(token_stream(scope.tenant, token), (event,), actor=scope.actor))
+        await end_token(desk, scope, token)
+
+
+async def end_token(desk: Desk, scope: Scope, token: str) -> None:
+    """One of this tenant that is good."""
+    event = TokenRevoked(token, scope.actor)
+    await desk.log.append(Entry(token_stream(scope.tenant, token), (event,), actor=scope.actor))
 
 
 def _check(desk: Desk, scope: Scope, wanted: Wanted) -> None:

@@ -3,6 +3,7 @@
 Problem                     .code .detail .extra     -> application/problem+json (server/problems.py)
   Invalid          the request makes no sense
     TooLarge       it is bigger than we read
+  NotKnown         nobody knows who asks
   NotAllowed       the scope may not
   NotFound         also for other tenants' things
   Conflict         somebody else was first
@@ -41,6 +42,10 @@ class Invalid(Problem):
 
 class TooLarge(Invalid):
     code = "too_large"
+
+
+class NotKnown(Problem):
+    code = "not_known"
 
 
 class NotAllowed(Problem):

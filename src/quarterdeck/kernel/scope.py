@@ -48,4 +48,6 @@ class Scope:
         return replace(self, tenant=tenant)
 
 
+# Who showed nothing, where something is to be shown.
+NOBODY = Scope(TenantId(""), "nobody")
 LOCAL_OWNER = Scope(LOCAL_TENANT, "person:owner", EVERYTHING, operator=True)

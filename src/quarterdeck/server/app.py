@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 
 from fastapi import FastAPI
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
+from quarterdeck.server.policy import Policy, check_complete
 from quarterdeck.server.routes import (
     approvals,
     audit,
@@ -29,7 +31,8 @@ from quarterdeck.server.routes import (
 )
 from quarterdeck.server.routes.board import cards, chats, members, projects, work
 from quarterdeck.server.sse import LATER, CarriedOut
-from quarterdeck.server.station import House, put_station
+from quarterdeck.server.station import House, station_in
+from quarterdeck.server.stay import lasting
 from quarterdeck.server.straight import Straight
 
 
@@ -44,10 +47,14 @@ class App(FastAPI):
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         later: list[CarriedOut] = []
         carry = self.straight.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
-        # A copy: what routing adds to it goes with it.
-        await (carry or super().__call__)({**scope, LATER: later}, receive, send)
+        inner = {**scope, LATER: later}  # what routing adds to it goes with it
+        await (carry or super().__call__)(inner, receive, send)
         for stream in later:
-            await stream.carry_out(receive, send)
+            here = station_in(inner)
+            if here.scope.shown is None:
+                await stream.carry_out(receive, send)
+            else:
+                await lasting(here.access, here.scope, partial(stream.carry_out, receive), inner, send)
 
 
 def create_app(house: House, version: str) -> FastAPI:
@@ -58,9 +65,6 @@ def create_app(house: House, version: str) -> FastAPI:
             yield
         finally:
             await house.close()
-
-    async def enter(scope: Scope) -> None:
-        put_station(scope, await house.enter())
 
     app = App(
         title="Quarterdeck",
@@ -78,6 +82,8 @@ def create_app(house: House, version: str) -> FastAPI:
     board = (members, projects, chats, cards, work)
     for routes in (*speaking, *keeping, *platform, *board):
         app.include_router(routes.router)
-    app.add_middleware(Gate, enter=enter)
-    app.straight = {place: Gate(Straight(answer), enter) for place, answer in chat.STRAIGHT.items()}
+    check_complete(app)
+    policy = Policy()
+    app.add_middleware(Gate, enter=house.enter, policy=policy)
+    app.straight = {place: Gate(Straight(answer), house.enter, policy) for place, answer in chat.STRAIGHT.items()}
     return app

@@ -1,71 +1,98 @@
-"""Before anything else: is this request really meant for us? Exact `Host` and `Origin`, so that no web page and no
-rebound name reaches a server that trusts whoever is on this machine."""
+"""Before anything else: is this request meant for us, who asks, and may they?
+
+The rest of the server is handed a scope and asks no more. In local mode whoever shows no token is the owner of this
+machine, and nothing is looked up."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from quarterdeck.kernel.errors import Invalid, NotAllowed, Problem
+from quarterdeck.actions.tokens import end_token
+from quarterdeck.engine.access import TOKEN, id_of
+from quarterdeck.kernel.errors import Invalid, NotAllowed, NotKnown, Problem
+from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.scope import NOBODY
+from quarterdeck.kernel.scope import Scope as Who
 from quarterdeck.server import problems
+from quarterdeck.server.policy import Policy
+from quarterdeck.server.station import Station, put_station
+from quarterdeck.server.stay import lasting
 
-LOOPBACK = frozenset({"localhost", "127.0.0.1", "[::1]"})
-_HOST = re.compile(r"(\[[0-9a-f:]+\]|[a-z0-9.-]+)(?::([1-9][0-9]{0,4}))?")
-_ORIGIN = re.compile(r"(https?)://([^/@?#\s]+)")
-_PORTS = {"http": 80, "https": 443}
-_SCHEMES = {"http": "http", "https": "https", "ws": "http", "wss": "https"}
+BEARER = "bearer "
 
 
 class Gate:
     """Refuses, or opens the house and passes on. `enter` makes the house usable on the loop at hand."""
 
-    def __init__(self, app: ASGIApp, enter: Callable[[Scope], Awaitable[None]]) -> None:
-        self._app, self._enter = app, enter
+    def __init__(self, app: ASGIApp, enter: Callable[[], Awaitable[Station]], policy: Policy) -> None:
+        self._app, self._enter, self._policy = app, enter, policy
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in {"http", "websocket"}:
             await self._app(scope, receive, send)
             return
         try:
-            check(scope)
-            await self._enter(scope)
+            station = await self._enter()
+            said = station.doors.check(scope)
+            if said is None and not station.doors.guarded and b"qd_" not in scope["query_string"]:
+                put_station(scope, station)
+            else:
+                station = await self._admitted(scope, station, said)
         except Problem as problem:
             await problems.of(problem)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        if station.scope.shown is None:
+            await self._app(scope, receive, send)
+        else:
+            await lasting(station.access, station.scope, lambda to: self._app(scope, receive, to), scope, send)
 
+    async def _admitted(self, scope: Scope, station: Station, said: str | None) -> Station:
+        """The station as whoever asks has it, if the policy lets them."""
+        await self._check_url(scope, station)
+        place = self._policy.of(scope["path"])
+        if place is None:
+            raise problems.nowhere(scope)
+        method = "WS" if scope["type"] == "websocket" else "GET" if scope["method"] == "HEAD" else scope["method"]
+        needs = place.needs.get(method)
+        if needs is None:
+            raise problems.not_offered(scope)
+        who = await self._known(station, said)
+        if needs != "open":
+            if who is NOBODY:
+                raise NotKnown("Say who you are: send `Authorization: Bearer qd_…` with a token that is good.")
+            if needs != "known" and not who.may(needs):
+                raise NotAllowed(f"Your role does not include the right to {needs}.", extra={"right": needs})
+            if place.tenant is not None:
+                who.within(TenantId(place.tenant))
+        admitted = station if who is station.scope else replace(station, scope=who)
+        put_station(scope, admitted)
+        return admitted
 
-def check(scope: Scope) -> None:
-    hosts = [value for name, value in scope["headers"] if name == b"host"]
-    if len(hosts) != 1:
-        raise Invalid("Send exactly one Host header.", code="bad_request")
-    host = hosts[0].decode("latin-1").lower()
-    if not _ours(host, scope):
-        raise NotAllowed("This server does not go by that name; use http://127.0.0.1 and its port.", code="bad_host")
-    for name, value in scope["headers"]:
-        if name == b"origin":
-            _check_origin(value.decode("latin-1").lower(), scope)
-        elif name == b"sec-fetch-site" and value not in {b"same-origin", b"none"}:
-            raise NotAllowed("Pages of other sites have no business here.", code="foreign_origin")
+    async def _known(self, station: Station, said: str | None) -> Who:
+        """A key of some other kind means nothing to us: in local mode clients send such because they must."""
+        token = said[len(BEARER) :].strip() if said is not None and said[: len(BEARER)].lower() == BEARER else ""
+        if not station.doors.guarded and id_of(token) is None:
+            return station.scope
+        known = await station.access.authenticate(token)
+        if known is None and not station.doors.guarded:
+            raise NotKnown("This token is not known, revoked or expired.")
+        return known or NOBODY
 
-
-def _check_origin(origin: str, scope: Scope) -> None:
-    """An origin is a scheme, a name and a port: one that leaves the port out means the scheme's own."""
-    found = _ORIGIN.fullmatch(origin)
-    ours = found is not None and found[1] == _SCHEMES[scope["scheme"]] and _ours(found[2], scope, _PORTS[found[1]])
-    if not ours:
-        raise NotAllowed("Pages of other origins have no business here.", code="foreign_origin")
-
-
-def _ours(host: str, scope: Scope, default_port: int | None = None) -> bool:
-    """A loopback name, or the very address this connection came in at, and where a port is named, our port."""
-    found = _HOST.fullmatch(host)
-    if found is None:
-        return False
-    name, port = found.groups()
-    here, our_port = scope.get("server") or ("", None)
-    known = name in LOOPBACK or name == here
-    named = default_port if port is None else int(port)
-    return known and (named is None or our_port is None or named == our_port)
+    async def _check_url(self, scope: Scope, station: Station) -> None:
+        """An address is kept in histories and logs of others: a token that stood in one is nobody's secret any more."""
+        if scope["type"] != "http" or b"qd_" not in scope["query_string"]:
+            return
+        found = TOKEN.search(scope["query_string"].decode("latin-1"))
+        if found is None:
+            return
+        known = await station.access.authenticate(found[0])
+        if known is not None:
+            await end_token(station.desk, known, found[1])
+        raise Invalid(
+            "A token does not belong into an address, where others may read it: send it as `Authorization: Bearer …`. "
+            "It has been revoked.",
+            code="token_in_url",
+        )

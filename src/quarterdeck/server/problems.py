@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Scope
 
 from quarterdeck.kernel.errors import (
     Conflict,
@@ -21,6 +22,7 @@ from quarterdeck.kernel.errors import (
     ModelFailed,
     NotAllowed,
     NotFound,
+    NotKnown,
     Problem,
     StorageFull,
     TooLarge,
@@ -32,6 +34,7 @@ logger = logging.getLogger("quarterdeck.server")
 STATUS: dict[type[Problem], int] = {
     TooLarge: 413,
     Invalid: 422,
+    NotKnown: 401,
     NotAllowed: 403,
     NotFound: 404,
     Gone: 410,
@@ -47,7 +50,9 @@ BY_CODE = {
     "bad_cursor": 400,
     "bad_host": 421,
     "bad_request": 400,
+    "method_not_allowed": 405,
     "bad_header": 400,
+    "token_in_url": 400,
     "slow_body": 408,
     "wrong_content_type": 415,
     "encoded_body": 415,
@@ -73,6 +78,8 @@ def answer(status: int, code: str, detail: str, extra: Mapping[str, object] | No
     body = {"type": f"urn:quarterdeck:problem:{code}", "title": code.replace("_", " "), "status": status}
     body |= {"code": code, "detail": detail, **(extra or {})}
     headers = {"retry-after": "1"} if status in {429, 503} else {}
+    if status == 401:
+        headers["www-authenticate"] = "Bearer"
     return Response(orjson.dumps(body), status, headers, media_type="application/problem+json")
 
 
@@ -88,12 +95,20 @@ def of_model(failed: ModelFailed) -> Response:
 def _framework(request: Request, error: HTTPException) -> Response:
     code = FROM_FRAMEWORK.get(error.status_code, "http_error")
     known = {
-        404: f"There is nothing at {request.scope['path'][:MOST_TOLD]}.",
-        405: f"{request.method} is not offered here.",
+        404: nowhere(request.scope).detail,
+        405: not_offered(request.scope).detail,
     }
     response = answer(error.status_code, code, known.get(error.status_code, str(error.detail)))
     response.headers.update(error.headers or {})
     return response
+
+
+def nowhere(scope: Scope) -> NotFound:
+    return NotFound(f"There is nothing at {scope['path'][:MOST_TOLD]}.")
+
+
+def not_offered(scope: Scope) -> Invalid:
+    return Invalid(f"{scope.get('method', 'A socket')} is not offered here.", code="method_not_allowed")
 
 
 def invalid(errors: list[Any]) -> Invalid:

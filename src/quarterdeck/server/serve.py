@@ -6,6 +6,7 @@ import contextlib
 import gc
 import socket
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
@@ -72,7 +73,14 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def server(app: ASGIApp, before_shutdown: Callable[[], Awaitable[None]], hurry: Callable[[], None]) -> Server:
+def server(
+    app: ASGIApp,
+    before_shutdown: Callable[[], Awaitable[None]],
+    hurry: Callable[[], None],
+    cert: Path | None = None,
+    key: Path | None = None,
+) -> Server:
+    """Over TLS where there is a certificate."""
     config = uvicorn.Config(
         app,
         http=Connection,
@@ -85,5 +93,7 @@ def server(app: ASGIApp, before_shutdown: Callable[[], Awaitable[None]], hurry: 
         proxy_headers=False,
         timeout_keep_alive=30,
         timeout_graceful_shutdown=LAST_WORDS_S,
+        ssl_certfile=cert,
+        ssl_keyfile=key,
     )
     return Server(config, before_shutdown, hurry)

@@ -15,6 +15,7 @@ from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.access import Access
+from quarterdeck.server.doors import Doors
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.views.recall import Recall
@@ -45,6 +46,7 @@ class Station:
     recall: Recall
     access: Access
     tenancy: Tenancy
+    doors: Doors
 
 
 class House(Protocol):
@@ -63,6 +65,11 @@ KEY = "quarterdeck.station"
 async def station_of(request: Request) -> Station:
     """Not a plain function: those are run in a thread of their own, which costs more than all the rest of a request."""
     station: Station = request.scope[KEY]
+    return station
+
+
+def station_in(scope: AsgiScope) -> Station:
+    station: Station = scope[KEY]
     return station
 
 

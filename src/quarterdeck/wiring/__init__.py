@@ -4,6 +4,7 @@ from quarterdeck.wiring.house import LocalHouse, app_of, create_app
 from quarterdeck.wiring.offline import (
     back_up,
     embedded_is_missing,
+    issue_operator_token,
     restore_from,
     skills_shelf,
     storage_facts,
@@ -17,6 +18,7 @@ __all__ = [
     "back_up",
     "create_app",
     "embedded_is_missing",
+    "issue_operator_token",
     "restore_from",
     "skills_shelf",
     "storage_facts",

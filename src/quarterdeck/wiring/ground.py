@@ -37,6 +37,7 @@ from quarterdeck.ports import Knowledge, Lockbox, Store, Toolbox
 from quarterdeck.runtime.crew import Crew
 from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.server.access import Access
+from quarterdeck.server.doors import Doors
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
 from quarterdeck.server.tenancy import Tenancy
@@ -150,6 +151,7 @@ def station_of(ground: Ground) -> Station:
         ground.recall,
         Access(ground.log, desk.clock),
         Tenancy(ground.vault, ground.places.judge, ground.providers.try_out),
+        Doors(ground.settings.guarded, frozenset(ground.settings.hosts), ground.settings.proxied),
     )
 
 

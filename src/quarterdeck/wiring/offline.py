@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from quarterdeck.actions.desk import Desk
+from quarterdeck.actions.tokens import Issued, Wanted, issue_token
 from quarterdeck.adapters.models.discovery import Found
 from quarterdeck.adapters.models.local import available
 from quarterdeck.adapters.skills.folders import Shelf
@@ -11,9 +13,13 @@ from quarterdeck.adapters.sqlite.backup import backup
 from quarterdeck.adapters.sqlite.facts import StorageFacts, facts
 from quarterdeck.adapters.sqlite.restore import Restored, examine, restore
 from quarterdeck.adapters.sqlite.store import SqliteStore
+from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.kernel.errors import Invalid, NotFound
+from quarterdeck.kernel.scope import LOCAL_OWNER
+from quarterdeck.log.log import Log
 from quarterdeck.log.verify import troubles
 from quarterdeck.settings import Settings
+from quarterdeck.views.tables import TABLES, VIEWS
 from quarterdeck.wiring.ground import skills_of
 from quarterdeck.wiring.models import DefaultModels
 
@@ -47,6 +53,17 @@ def back_up(settings: Settings, target: Path) -> None:
 
 def restore_from(settings: Settings, copy: Path) -> Restored:
     return restore(_on_disk(settings), copy)
+
+
+async def issue_operator_token(settings: Settings, actor: str, name: str, expires_at: float | None = None) -> Issued:
+    """A token for whoever runs the server, and so has its data folder. Takes the folder for itself meanwhile."""
+    database = _on_disk(settings)
+    log = Log(SqliteStore(database), SystemClock(), TABLES, VIEWS)
+    try:
+        wanted = Wanted(actor, "operator", name, expires_at)
+        return await issue_token(Desk(log, SystemIds(), SystemClock()), LOCAL_OWNER, wanted)
+    finally:
+        await log.close()
 
 
 def verify(settings: Settings) -> list[str]:
