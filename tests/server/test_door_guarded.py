@@ -145,12 +145,14 @@ async def test_a_tenant_that_a_client_names_is_not_believed(deck: Deck) -> None:
     assert (await deck.ask("other", "GET", "/api/v1/tenants/local")).code == "tenant_not_found"
 
 
-async def test_the_same_key_of_two_tenants_starts_two_runs(deck: Deck) -> None:
-    runs = [
-        (await deck.ask(who, "POST", "/v1/chat", {"message": "hello"}, **{"Idempotency-Key": "k-1"})).document
+async def test_the_same_key_of_two_tenants_are_two_wishes(deck: Deck) -> None:
+    note = {"text": "Tea, not coffee."}
+    made = [
+        (await deck.ask(who, "POST", "/v1/memory", note, **{"Idempotency-Key": "k-1"})).document["id"]
         for who in ("member", "other", "member")
     ]
-    assert runs[0]["task_id"] == runs[2]["task_id"] != runs[1]["task_id"]
+    assert made[0] == made[2] != made[1]
+    assert (await deck.ask("other", "GET", f"/v1/memory/{made[0]}")).status == 404
 
 
 async def test_a_stream_ends_when_its_readers_token_does(deck: Deck, start: Start) -> None:
