@@ -25,6 +25,7 @@ from quarterdeck.events import (
     staff,
     steering,
     talk,
+    team,
     tenants,
     tool,
 )
@@ -51,6 +52,8 @@ CONFIG = TenantConfig(
     30.0,
     "when_failing",
 )
+EXPERT = team.Expert(PERSONA, "knows ships", True)
+PLANNED = team.Planned("p-1", "look", "Анна", "look around", ("p-0",), "debate", "左还是右?", ("Анна", "bob"))
 STATS = run.Stats(45, 1500.5, 320.25, 10.0, 30.5, 64.0)
 
 EXAMPLES: tuple[Event, ...] = (
@@ -185,6 +188,21 @@ EXAMPLES: tuple[Event, ...] = (
     agent_stream.AgentStreamTool("s-1", "m-1", "анна", 6, "web_search", '{"q": "李"}', '{"error": "no network"}'),
     agent_stream.AgentStreamEnded("s-1", "m-1", "анна", "Готово.", '[{"name": "web_search"}]', "msg-1"),
     agent_stream.AgentStreamInterrupted("s-1", "m-1", "анна", "gone", 7),
+    team.TeamFormed("The crew", (EXPERT,)),
+    team.TeamRunRequested("t-1", "选择数据库", "zh", (EXPERT,), True, (PLANNED,), "for_against", "/work", 2.5),
+    team.TeamRunClaimed("worker-1", 2),
+    team.PlanChanged(2, (PLANNED,), "lead:Анна", "the lead's plan", ("p-2 was left out",)),
+    team.PlanRefused("plan.1", "there is no JSON"),
+    team.PlanApproved(2),
+    team.PartStarted("debate.p-1.1.0.bob", "position", "bob", "p-1", 1, "r-2"),
+    team.PartWaiting("phase.p-1.1", "r-2", "waiting_for_approval"),
+    team.PartCut("phase.p-1.1"),
+    team.PartEnded("phase.p-1.1", "failed", "so far", "rate_limited", "slow down"),
+    team.PhaseChanged("p-1", "completed", "bob", "it is there", "they agree"),
+    team.DebateClosed("p-1", "they agree", 2, "left", ("shorter",), ("bob: wetter",), 0.75),
+    team.TeamInterventionAccepted("i-1", "r-1", "/debate 左还是右?"),
+    team.TeamInterventionHeeded("i-1", "debate", "ignored", "no_topic", "bob debates", "p-1", "mind the costs", "bob"),
+    team.TeamRunFinished("stopped", "what there was", "stopped", "a person stopped it"),
 )
 
 

@@ -25,6 +25,7 @@ from quarterdeck.events import (
     staff,
     steering,
     talk,
+    team,
     tenants,
     tool,
 )
@@ -131,6 +132,21 @@ VOCABULARY: tuple[type[Event], ...] = (
     agent_stream.AgentStreamTool,
     agent_stream.AgentStreamEnded,
     agent_stream.AgentStreamInterrupted,
+    team.TeamFormed,
+    team.TeamRunRequested,
+    team.TeamRunClaimed,
+    team.PlanChanged,
+    team.PlanRefused,
+    team.PlanApproved,
+    team.PartStarted,
+    team.PartWaiting,
+    team.PartCut,
+    team.PartEnded,
+    team.PhaseChanged,
+    team.DebateClosed,
+    team.TeamInterventionAccepted,
+    team.TeamInterventionHeeded,
+    team.TeamRunFinished,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

@@ -1,0 +1,5 @@
+"""Old names of Quarterdeck's teams; see `quarterdeck_compat`."""
+
+from quarterdeck_compat import install
+
+install()
