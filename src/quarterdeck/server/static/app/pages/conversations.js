@@ -117,6 +117,9 @@ async function regenerate(id, messages) {
 /** @param {{message: any, run: import("../run.js").Run | null, again: (() => void) | null}} props */
 function Said({ message, run, again }) {
   const [steps, setSteps] = useState(run);
+  useEffect(() => {
+    if (run) setSteps(run);
+  }, [run]);
   if (message.role === "user") return html`<article class="said user"><div class="bubble">${message.content}</div></article>`;
   const unfold = async () => setSteps(steps ? null : (await pastRun(message.task_id)).run);
   return html`<article class="said assistant">
@@ -140,7 +143,15 @@ function useStick(on) {
     if (!at) return undefined;
     const moved = () => (stuck.current = at.scrollHeight - at.scrollTop - at.clientHeight < 80);
     at.addEventListener("scroll", moved, { passive: true });
-    return () => at.removeEventListener("scroll", moved);
+    // What is far off the screen has a guessed height until it is drawn.
+    const grown = new ResizeObserver(() => {
+      if (stuck.current) at.scrollTop = at.scrollHeight;
+    });
+    grown.observe(at.firstElementChild);
+    return () => {
+      at.removeEventListener("scroll", moved);
+      grown.disconnect();
+    };
   }, [box.current]);
   useLayoutEffect(() => {
     if (stuck.current && box.current) box.current.scrollTop = box.current.scrollHeight;
