@@ -2,8 +2,8 @@
 
     python examples/team.py "Should a small shop keep its orders in SQLite or PostgreSQL?"
 
-Thinks with whatever model Quarterdeck finds (OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, Ollama, or the embedded
-one). Type while it works: /debate <topic>, @ada …, /skip, /pause, /resume, /stop, or words for everybody.
+Thinks with whatever model Quarterdeck finds (OPENAI_API_KEY, OPENAI_BASE_URL, ANTHROPIC_API_KEY, Ollama, or the
+embedded one). Type while it works: /debate <topic>, @ada …, /skip, /pause, /resume, /stop, or words for everybody.
 """
 
 from __future__ import annotations
