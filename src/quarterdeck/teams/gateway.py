@@ -35,7 +35,8 @@ class ModelGateway:
     def __init__(self, model: Model) -> None:
         self._model = model
         slight = model.traits.slight
-        self.room, self._most = (ROOM_SLIGHT, MOST_TOKENS_SLIGHT) if slight else (ROOM, None)
+        self.room = ROOM_SLIGHT if slight else ROOM
+        self._most = MOST_TOKENS_SLIGHT if slight else None
 
     async def chat(
         self,
