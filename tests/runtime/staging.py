@@ -162,7 +162,7 @@ class Stage:
 
     def crew(self, cast: Cast, toolbox: Toolbox, worker: str) -> Crew:
         knowledge, clock = self.knowledge, SystemClock()
-        here = (worker, lambda asked: asked or "/work", self.approval_s)
+        here = (worker, lambda tenant, asked: asked or "/work", self.approval_s)
         purse = Purse(self.log, clock, self.prices, self.caps)
         return Crew(self.log, cast, toolbox, knowledge, self.lockbox, clock, SystemIds(), purse, *here)
 

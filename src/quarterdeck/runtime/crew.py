@@ -28,10 +28,10 @@ class Crew:
     ids: Ids
     purse: Purse
     worker: str
-    workspace: Callable[[str | None], str]
+    workspace: Callable[[TenantId, str | None], str]
     approval_s: float = APPROVAL_S
     reflection: bool = False
 
     def site(self, tenant: TenantId, run: RunId, asked: RunRequested) -> Site:
         """Where the calls of a run would happen."""
-        return Site(tenant, run, ConversationId(asked.conversation), self.workspace(asked.workspace))
+        return Site(tenant, run, ConversationId(asked.conversation), self.workspace(tenant, asked.workspace))

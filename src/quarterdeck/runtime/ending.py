@@ -52,7 +52,7 @@ class Ending:
             asked.conversation,
             asked.message,
             finish.answer,
-            self.crew.workspace(asked.workspace),
+            self.crew.workspace(self.run.tenant, asked.workspace),
             memory,
             self.crew.reflection,
             tainted=state.tainted or tainted,

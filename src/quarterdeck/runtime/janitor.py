@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Mapping
 
 from quarterdeck.events.base import Event
 from quarterdeck.kernel.errors import Problem
@@ -13,16 +14,19 @@ from quarterdeck.log.log import Log
 from quarterdeck.ports import Clock, Query
 from quarterdeck.views.run_snapshot import RunSnapshot, evolve
 from quarterdeck.views.tables import RUNS
+from quarterdeck.views.tenants import keep_days
 
 EVERY_S = 3600.0
 ONCE_KEPT_S = 24 * 3600.0
 DAY_S = 24 * 3600.0
+PAGE = 200
 
 logger = logging.getLogger("quarterdeck.runtime")
 
 
 class Janitor:
-    """`keep_days` is how long the course of an ended run is kept; its answer stays. None keeps everything."""
+    """`keep_days` is how long the course of an ended run is kept; its answer stays. None keeps everything. A tenant may
+    want its own kept for less time, or for more."""
 
     def __init__(self, log: Log, clock: Clock, keep_days: float | None) -> None:
         self._log, self._clock, self._keep_days = log, clock, keep_days
@@ -39,16 +43,23 @@ class Janitor:
         """One round; returns how many runs were trimmed."""
         now = self._clock.now()
         await self._log.forget_onces(now - ONCE_KEPT_S)
-        if self._keep_days is None:
-            return 0
-        return await self._trim_ended_before(now - self._keep_days * DAY_S)
+        own = await keep_days(self._log)
+        trimmed = 0
+        for tenant, days in own.items():
+            trimmed += await self._trim_ended_before(now - days * DAY_S, {"tenant": tenant})
+        if self._keep_days is not None:
+            trimmed += await self._trim_ended_before(now - self._keep_days * DAY_S, {"open": 0}, frozenset(own))
+        return trimmed
 
-    async def _trim_ended_before(self, when: float) -> int:
+    async def _trim_ended_before(
+        self, when: float, where: Mapping[str, object], but: frozenset[TenantId] = frozenset()
+    ) -> int:
         after, trimmed = None, 0
-        while lines := await self._log.find(Query(RUNS, {"open": 0}, "id", after=after, limit=200)):
+        while lines := await self._log.find(Query(RUNS, where, "id", after=after, limit=PAGE)):
             for line in lines:
-                if line["finished_at"] is not None and line["finished_at"] < when:
-                    trimmed += await trim_run(self._log, run_stream(TenantId(line["tenant"]), RunId(line["id"])))
+                tenant, ended = TenantId(line["tenant"]), line["finished_at"]
+                if tenant not in but and ended is not None and ended < when:
+                    trimmed += await trim_run(self._log, run_stream(tenant, RunId(line["id"])))
             after = lines[-1]["id"]
         return trimmed
 

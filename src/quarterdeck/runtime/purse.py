@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from quarterdeck.engine.money import NANO, Ledger, Prices, cost, day_of, estimate, evolve, price_of
+from quarterdeck.engine.money import NANO, Ledger, Price, Prices, cost, day_of, estimate, evolve, price_of
 from quarterdeck.events.money import MoneyReserved, MoneySettled
 from quarterdeck.kernel.errors import LimitReached, Moved, Unavailable
 from quarterdeck.kernel.ids import RunId, StreamName, TenantId, ledger_stream
@@ -28,10 +29,23 @@ class Caps:
 
     run: float | None = None
     day: float | None = None
+    run_setting: str = "QUARTERDECK_RUN_BUDGET_USD"
+    day_setting: str = "QUARTERDECK_DAY_BUDGET_USD"
 
     @property
     def any(self) -> bool:
         return self.run is not None or self.day is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """For how much the runs of a tenant may be carried out, and what models cost it."""
+
+    prices: Prices
+    caps: Caps
+
+
+TermsOf: TypeAlias = Callable[[TenantId], Awaitable[Terms]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,7 @@ class Held:
     usd: float
     model: str
     ledgers: tuple[StreamName, ...]
+    price: Price | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +71,17 @@ class _Cap:
 class Purse:
     """Belongs to one event loop; purses of other loops and processes may spend from the same ledgers.
 
-    Without a cap it does nothing at all, and nothing is written.
+    Without a cap it does nothing at all, and nothing is written. `terms_of` says which hold for a tenant.
     """
 
-    def __init__(self, log: Log, clock: Clock, prices: Prices, caps: Caps) -> None:
-        self._log, self._clock, self._prices, self._caps = log, clock, prices, caps
+    def __init__(self, log: Log, clock: Clock, prices: Prices, caps: Caps, terms_of: TermsOf | None = None) -> None:
+        self._log, self._clock, self._terms, self._terms_of = log, clock, Terms(prices, caps), terms_of
         self._levels: OrderedDict[StreamName, tuple[int, Ledger]] = OrderedDict()
         self._turn = asyncio.Lock()
 
     @property
     def capped(self) -> bool:
-        return self._caps.any
+        return self._terms.caps.any
 
     async def hold(  # noqa: PLR0913 - what makes a call, and who makes it
         self,
@@ -84,18 +99,21 @@ class Purse:
         """Hold back what the call may cost; None where there is no cap. `cap` is one of this very run, or of its root.
 
         Raises `LimitReached` with the code `budget_exceeded`, or `no_price` where nobody said what the model costs."""
-        if not (self._caps.any or cap is not None):
+        terms = await self._of(tenant)
+        if not (terms.caps.any or cap is not None):
             return None
-        price = price_of(self._prices, model)
+        price = price_of(terms.prices, model)
         if price is None:
             raise LimitReached(
-                f"There is a budget, but nobody said what {model} costs. Set QUARTERDECK_PRICES to "
-                f'{{"{model}": {{"input": 1.0, "output": 4.0}}}} with its prices in USD per million tokens, or to a '
-                "file of such lines.",
+                f"There is a budget, but nobody said what {model} costs. Set QUARTERDECK_PRICES, or the tenant's "
+                f'`prices`, to {{"{model}": {{"input": 1.0, "output": 4.0}}}} with its prices in USD per million.',
                 code="no_price",
             )
         usd = estimate(price, messages, max_output, tools)
         return await self.reserve(tenant, run, attempt, usd, model=model, root=root, cap=cap)
+
+    async def _of(self, tenant: TenantId) -> Terms:
+        return self._terms if self._terms_of is None else await self._terms_of(tenant)
 
     async def reserve(
         self,
@@ -113,10 +131,11 @@ class Purse:
         Earlier attempts of the run that were never settled are counted at what they had reserved: their calls are lost,
         and may have been answered for money all the same.
         """
-        caps = self._capped(tenant, root or run, cap)
+        terms = await self._of(tenant)
+        caps = self._capped(terms.caps, tenant, root or run, cap)
         if not caps:
             return None
-        held = Held(run, attempt, usd, model, tuple(cap.ledger for cap in caps))
+        held = Held(run, attempt, usd, model, tuple(cap.ledger for cap in caps), price_of(terms.prices, model))
         async with self._turn:
             for _ in range(TRIES):
                 entries = [await self._entry(held, cap) for cap in caps]
@@ -132,8 +151,7 @@ class Purse:
         knows, such as one that broke off, is counted at its reservation."""
         if held is None:
             return None
-        price = price_of(self._prices, held.model)
-        known = None if usage is None or price is None else cost(usage, price)
+        known = None if usage is None or held.price is None else cost(usage, held.price)
         usd = held.usd if known is None else known
         await self.settle_at(held, usd)
         return usd
@@ -146,16 +164,16 @@ class Purse:
     async def ledger(self, name: StreamName) -> Ledger:
         return (await self._level(name))[1]
 
-    def _capped(self, tenant: TenantId, root: RunId, own: float | None) -> tuple[_Cap, ...]:
+    def _capped(self, caps: Caps, tenant: TenantId, root: RunId, own: float | None) -> tuple[_Cap, ...]:
         """The ledgers that have a cap. A run has one of its own, because it may go on over midnight."""
-        day, caps = day_of(self._clock.now()), []
-        if self._caps.run is not None and (own is None or self._caps.run <= own):
-            caps.append(_Cap(ledger_stream(tenant, root), self._caps.run, "this run", "QUARTERDECK_RUN_BUDGET_USD"))
+        day, found = day_of(self._clock.now()), []
+        if caps.run is not None and (own is None or caps.run <= own):
+            found.append(_Cap(ledger_stream(tenant, root), caps.run, "this run", caps.run_setting))
         elif own is not None:
-            caps.append(_Cap(ledger_stream(tenant, root), own, "this run", "its budget"))
-        if self._caps.day is not None:
-            caps.append(_Cap(ledger_stream(tenant, day), self._caps.day, day, "QUARTERDECK_DAY_BUDGET_USD"))
-        return tuple(caps)
+            found.append(_Cap(ledger_stream(tenant, root), own, "this run", "its budget"))
+        if caps.day is not None:
+            found.append(_Cap(ledger_stream(tenant, day), caps.day, day, caps.day_setting))
+        return tuple(found)
 
     async def _entry(self, held: Held, cap: _Cap) -> Entry:
         head, ledger = await self._level(cap.ledger)

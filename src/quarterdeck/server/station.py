@@ -11,7 +11,6 @@ from starlette.requests import Request
 from starlette.types import Scope as AsgiScope
 
 from quarterdeck.actions.desk import Desk
-from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.access import Access
@@ -42,7 +41,6 @@ class Station:
     about: Callable[[], Awaitable[About]]
     model_ready: Callable[[], Awaitable[None]]
     skills: Skills
-    prices: Prices
     recall: Recall
     access: Access
     tenancy: Tenancy

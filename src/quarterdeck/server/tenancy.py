@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from quarterdeck.actions.tenant_config import Judge, Vault
+from quarterdeck.engine.money import Prices
 from quarterdeck.kernel.ids import TenantId
 
 
@@ -24,4 +25,5 @@ class Trial:
 class Tenancy:
     vault: Vault
     judge: Judge
+    prices: Callable[[TenantId], Awaitable[Prices]]
     try_out: Callable[[TenantId], Awaitable[Trial]]

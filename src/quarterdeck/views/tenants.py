@@ -13,8 +13,9 @@ from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.scope import LOCAL_TENANT
 from quarterdeck.kernel.tenancy import NO_CONFIG, TenantConfig
 from quarterdeck.log.log import Log
-from quarterdeck.ports import Change, Patch, Put, Table
+from quarterdeck.ports import Change, Patch, Put, Query, Table
 
+PAGE = 500
 TENANTS = Table(
     "tenant",
     {"id": "text", "name": "text", "slug": "text", "created_at": "real", "changed_at": "real"},
@@ -50,11 +51,26 @@ class TenantsView:
                 return []
 
 
+async def keep_days(log: Log) -> dict[TenantId, float]:
+    """For how long tenants want the course of a run to be kept that said so."""
+    found: dict[TenantId, float] = {}
+    after = None
+    while lines := await log.find(Query(CONFIGS, {}, "tenant", after=after, limit=PAGE)):
+        for line in lines:
+            days = _config(line).keep_days
+            if days is not None:
+                found[TenantId(line["tenant"])] = days
+        after = lines[-1]["tenant"]
+    return found
+
+
 async def config_of(log: Log, tenant: TenantId) -> TenantConfig:
     """How the runs of a tenant are to be carried out; of one that said nothing, as those of any other."""
     line = await log.get(CONFIGS, tenant=tenant)
-    if line is None:
-        return NO_CONFIG
+    return NO_CONFIG if line is None else _config(line)
+
+
+def _config(line: dict[str, Any]) -> TenantConfig:
     event = decode(ev.TenantConfigured.KIND, line["version"], line["config"].encode())
     return event.config if isinstance(event, ev.TenantConfigured) else NO_CONFIG
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import uuid
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from quarterdeck import __version__
 from quarterdeck.actions.desk import Desk
@@ -25,11 +24,14 @@ from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.adapters.tools.everyday import everyday_tools
 from quarterdeck.adapters.tools.memory_search import MemorySearch
+from quarterdeck.adapters.tools.tenants import TenantToolbox
 from quarterdeck.adapters.tools.toolbox import LocalToolbox
 from quarterdeck.adapters.vault import MasterKeys, SealedVault
+from quarterdeck.engine.money import Prices
 from quarterdeck.engine.policy.redact import Redactor
 from quarterdeck.engine.policy.rules import remember
 from quarterdeck.engine.policy.shell import judge
+from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
@@ -43,8 +45,10 @@ from quarterdeck.server.station import About, Station
 from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
+from quarterdeck.views.tenants import config_of
 from quarterdeck.wiring.models import DefaultModels
 from quarterdeck.wiring.providers import TenantProviders
+from quarterdeck.wiring.terms import terms_of, workspaces
 
 # Workers of one process share it: a run that goes from one of them to another did not crash.
 PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -77,6 +81,10 @@ def ground_of(settings: Settings, log: Log) -> Ground:
     own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
     knowledge = HouseKnowledge(recall, skills.skill)
     lockbox = MemoryLockbox(SystemClock())
+
+    async def tools_of(tenant: TenantId) -> tuple[str, ...] | None:
+        return (await config_of(log, tenant)).tools
+
     models, vault = DefaultModels(settings), SealedVault(log, _masters(settings))
     places = Whereabouts(settings.provider_allow)
     patience = Patience.of(settings.model_patience_s)
@@ -85,7 +93,7 @@ def ground_of(settings: Settings, log: Log) -> Ground:
         log,
         models,
         recall,
-        WithMcp(own, mcp),
+        TenantToolbox(WithMcp(own, mcp), tools_of),
         mcp,
         knowledge,
         lockbox,
@@ -112,18 +120,18 @@ def crew_of(ground: Ground) -> Crew:
         ground.lockbox,
         SystemClock(),
         SystemIds(),
-        Purse(ground.log, SystemClock(), settings.prices, Caps(settings.run_budget_usd, settings.day_budget_usd)),
+        Purse(
+            ground.log,
+            SystemClock(),
+            settings.prices,
+            Caps(settings.run_budget_usd, settings.day_budget_usd),
+            terms_of(ground.log, settings),
+        ),
         worker,
-        lambda asked: workspace_of(settings, asked),
+        workspaces(settings),
         settings.approval_s,
         settings.reflection,
     )
-
-
-def workspace_of(settings: Settings, asked: str | None) -> str:
-    """The folder a run may work in, without links; where none was named, one of our own beside the data."""
-    named = settings.workspace if asked is None else Path(asked).expanduser()
-    return os.path.realpath(named)
 
 
 def station_of(ground: Ground) -> Station:
@@ -136,6 +144,11 @@ def station_of(ground: Ground) -> Station:
     async def model_ready() -> None:
         await ground.models.model("thinker")
 
+    terms = terms_of(ground.log, ground.settings)
+
+    async def prices(tenant: TenantId) -> Prices:
+        return (await terms(tenant)).prices
+
     desk = Desk(ground.log, SystemIds(), SystemClock())
     deadline_s = ground.settings.deadline_s or None
     return Station(
@@ -147,10 +160,9 @@ def station_of(ground: Ground) -> Station:
         about,
         model_ready,
         ground.skills,
-        ground.settings.prices,
         ground.recall,
         Access(ground.log, desk.clock),
-        Tenancy(ground.vault, ground.places.judge, ground.providers.try_out),
+        Tenancy(ground.vault, ground.places.judge, prices, ground.providers.try_out),
         Doors(ground.settings.guarded, frozenset(ground.settings.hosts), ground.settings.proxied),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import dataclass, replace
 
 from quarterdeck.adapters.models.discovery import Found, ModelSettings, find
 from quarterdeck.adapters.models.http import Http
@@ -19,6 +20,7 @@ from quarterdeck.settings import Settings
 from quarterdeck.testing.scripted import ScriptedModel
 
 LOOK_AGAIN_S = 5.0
+MOST_NAMED = 100
 logger = logging.getLogger("quarterdeck.wiring")
 
 
@@ -36,6 +38,7 @@ class DefaultModels:
             Patience.of(settings.model_patience_s),
         )
         self._found: Found | None = None
+        self._named: dict[str, Model] = {}
         self._looked_at = 0.0
 
     async def found(self) -> Found:
@@ -48,7 +51,20 @@ class DefaultModels:
         return self._found
 
     def of(self, tenant: TenantId, persona: Persona | None = None) -> Models:  # noqa: ARG002 - everybody's alike
-        return self
+        wanted = None if persona is None else persona.model
+        return self if wanted is None else _Wanted(self, wanted)
+
+    async def named(self, choice: str) -> Model:
+        """Another one than the default, by `provider/model`, with the keys and addresses that are set."""
+        if choice not in self._named:
+            found = await find(replace(self._settings, choice=choice), http=self._http)
+            if found.model is None:
+                detail = found.source.replace(f"QUARTERDECK_MODEL={choice}", choice)
+                raise ModelFailed("no_model", detail, retryable=False)
+            self._named[choice] = found.model
+            if len(self._named) > MOST_NAMED:
+                self._named.pop(next(iter(self._named)))
+        return self._named[choice]
 
     async def model(self, role: Role) -> Model:  # noqa: ARG002 - one model serves every role as yet
         found = await self.found()
@@ -68,3 +84,17 @@ class DefaultModels:
         if self._found is not None and self._found.model is not None:
             await self._found.model.aclose()
         await self._http.aclose()
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """The one that somebody in particular is answered by."""
+
+    models: DefaultModels
+    choice: str
+
+    async def model(self, role: Role) -> Model:  # noqa: ARG002 - one model serves every role
+        found = await self.models.found()
+        if found.model is not None and found.model.name == self.choice:
+            return found.model
+        return await self.models.named(self.choice)

@@ -26,10 +26,11 @@ Days = Annotated[int, Query(ge=1, le=MOST_DAYS, description="How many days back,
 async def list_usage(here: Here, days: Days = 30) -> list[UsedDay]:
     """The latest first, days of UTC; those without a call are left out. `usd` is null where no price is known."""
     now, found = here.desk.clock.now(), []
+    prices = await here.tenancy.prices(here.scope.tenant)
     for back in range(days):
         day = day_of(now - back * DAY_S)
         if lines := await _lines(here, day):
-            total = dataclasses.asdict(summed(lines, here.prices))
+            total = dataclasses.asdict(summed(lines, prices))
             models = [UsedModel(model=name, **each) for name, each in sorted(total.pop("models").items())]
             found.append(UsedDay(day=day, models=models, **total))
     return found
