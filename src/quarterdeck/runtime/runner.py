@@ -265,7 +265,7 @@ class Runner:
     def _audited(
         self, state: RunState, events: Sequence[Event], took_ms: float | None = None, secrets: Sequence[str] = ()
     ) -> tuple[Entry, ...]:
-        where = None if state.requested is None else self._crew.workspace(state.requested.workspace)
+        where = None if state.requested is None else self._crew.workspace(self._name.tenant, state.requested.workspace)
         around = Circumstances(self._asked_by, where, took_ms)
         return audited(self._name, state, events, self._actor, around, secrets=secrets)
 
