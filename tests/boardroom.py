@@ -45,6 +45,9 @@ class Boardroom:
         self.clock = clock or SystemClock()
         self.log = Log(store, self.clock, TABLES, VIEWS)
         self.desk = Desk(self.log, SystemIds(), self.clock)
+        self.seat()
+
+    def seat(self) -> None:
         self.book = BoardBook(self.log, LOCAL_TENANT)
 
     async def agent(self, slug: str, **config: Any) -> Scope:

@@ -51,6 +51,7 @@ BOARD_EXAMPLES: tuple[Event, ...] = (
     card.TaskSubmitted("t-1", BOT, "All of it is read.", "s-1"),
     card.TaskReviewed("t-1", ANNA, "sent_back", "The last page too."),
     card.TaskHandedOver("t-1", BOT, "m-2", "m-3", "You know this."),
+    inbox.InboxClaimed("worker-1", 2),
     inbox.WakeQueued("w-1", "p-1", "mention", "Anna: look", "person:ann", "c-1", "t-1", "msg-1", 2),
     inbox.WakeTaken("w-1", "r-1"),
     inbox.WakeEnded("w-1", "failed", "no model"),

@@ -120,6 +120,7 @@ VOCABULARY: tuple[type[Event], ...] = (
     card.TaskSubmitted,
     card.TaskReviewed,
     card.TaskHandedOver,
+    inbox.InboxClaimed,
     inbox.WakeQueued,
     inbox.WakeTaken,
     inbox.WakeEnded,

@@ -1,4 +1,4 @@
-"""What can happen to a wake-up: what an agent that we drive is to do, from the asking to its end."""
+"""What can happen in a member's inbox: what an agent that we drive is to do, from the asking to its end."""
 
 from __future__ import annotations
 
@@ -9,6 +9,15 @@ from quarterdeck.events.base import Event
 from quarterdeck.kernel.board import Reason
 
 WakeEnd = Literal["completed", "stopped", "failed", "quarantined", "dropped"]
+
+
+@dataclass(frozen=True, slots=True)
+class InboxClaimed(Event):
+    """A worker sees to what waits here."""
+
+    KIND: ClassVar[str] = "inbox.claimed"
+    worker: str
+    epoch: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,7 @@ from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.ports import Knowledge, Lockbox, Store, Toolbox
+from quarterdeck.runtime.board.place import StaffCrew
 from quarterdeck.runtime.crew import Crew
 from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.server.access import Access
@@ -132,6 +133,12 @@ def crew_of(ground: Ground) -> Crew:
         settings.approval_s,
         settings.reflection,
     )
+
+
+def staff_of(ground: Ground, worker: str) -> StaffCrew:
+    """Who drives the agents of the board, beside the runs of this worker."""
+    desk = Desk(ground.log, SystemIds(), SystemClock())
+    return StaffCrew(desk, ground.providers, f"{worker}.staff")
 
 
 def station_of(ground: Ground) -> Station:

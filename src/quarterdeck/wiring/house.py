@@ -13,22 +13,24 @@ from quarterdeck import __version__
 from quarterdeck.adapters.system import SystemClock, SystemIds
 from quarterdeck.log.log import Log
 from quarterdeck.runtime.after import Aftercare, AfterCrew
+from quarterdeck.runtime.board.staff import Staff
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.server.app import create_app as server_app
 from quarterdeck.server.station import About, Station
 from quarterdeck.settings import Settings, read_settings
 from quarterdeck.views.tables import TABLES, VIEWS
-from quarterdeck.wiring.ground import Ground, crew_of, ground_of, open_store, station_of
+from quarterdeck.wiring.ground import Ground, crew_of, ground_of, open_store, staff_of, station_of
 
 
 @dataclass(slots=True)
 class _Floor:
-    """What belongs to one event loop: a supervisor, who looks back at runs, the open streams, a janitor."""
+    """What belongs to one event loop: a supervisor, who looks back at runs, the board's staff, a janitor."""
 
     station: Station
     supervisor: Supervisor
     aftercare: Aftercare
+    staff: Staff
     janitor: asyncio.Task[None]
 
 
@@ -83,6 +85,7 @@ class LocalHouse:
                 if floor.done() and not floor.cancelled() and floor.exception() is None and self._ground is not None:
                     self._ground.log.retire(floor.result().supervisor.worker)
                     self._ground.log.retire(floor.result().aftercare.worker)
+                    self._ground.log.retire(floor.result().staff.worker)
 
     async def _furnished(self) -> _Floor:
         try:
@@ -91,11 +94,13 @@ class LocalHouse:
             await supervisor.open()
             aftercare = Aftercare(AfterCrew(ground.log, ground.providers, SystemIds(), f"{crew.worker}.after"))
             await aftercare.open()
+            staff = Staff(staff_of(ground, crew.worker))
+            await staff.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
             raise
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
-        return _Floor(station_of(ground), supervisor, aftercare, asyncio.ensure_future(janitor.work()))
+        return _Floor(station_of(ground), supervisor, aftercare, staff, asyncio.ensure_future(janitor.work()))
 
     async def drain(self) -> None:
         """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
@@ -104,6 +109,7 @@ class LocalHouse:
             return
         self._ground.streams.draining = True
         furnished = await floor
+        furnished.staff.rest()
         await furnished.supervisor.drain(self._ground.settings.drain_s)
         await furnished.aftercare.drain()
         self._ground.streams.drain()
@@ -123,6 +129,7 @@ class LocalHouse:
             furnished.station.access.close()
             await furnished.supervisor.close()
             await furnished.aftercare.close()
+            await furnished.staff.close()
         self._leave_closed_loops()
         with self._lock:
             ground, self._ground = self._ground, None

@@ -31,12 +31,13 @@ LONGEST_MESSAGE = 100_000
 @dataclass(frozen=True, slots=True)
 class Words:
     """Something to say. `hops` is None for what somebody says of their own accord: then it is counted here. `stream` is
-    the agent stream that it is the end of."""
+    the agent stream that it is the end of. What is `quiet` wakes nobody."""
 
     content: str
     reply_to: str | None = None
     hops: int | None = None
     stream: str | None = None
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +95,7 @@ async def in_chat(desk: Desk, scope: Scope, book: Book, who: Member, ident: str,
     mentions = await named(book, chat.project, content)
     said = Said(who.voice, mentions, 0 if who.type == "human" else hops, chat.turns)
     waking = _woken(await book.ours_in(chat.project), said, chat)
-    held = listening.held(said)
+    held = "quiet" if words.quiet else listening.held(said)
     message = desk.ids.mint()
     event = MessagePosted(
         message,
@@ -132,7 +133,7 @@ async def on_task(desk: Desk, scope: Scope, book: Book, who: Member, ident: str,
     mentions = await named(book, card.project, content)
     said = Said(who.voice, mentions, 0 if who.type == "human" else hops, card.turns)
     waking = _woken_on(await book.ours_in(card.project), said, card)
-    held = listening.held(said)
+    held = "quiet" if words.quiet else listening.held(said)
     ident_of_it = desk.ids.mint()
     event = TaskCommented(
         card.id, ident_of_it, who.voice, content, mentions, said.hops, held if waking else None, words.stream

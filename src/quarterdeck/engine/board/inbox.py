@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -15,8 +15,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Inbox:
-    """`waiting` in the order they came; `working` by wake-up, with its run; `claims` by task, till when."""
+    """`waiting` in the order they came; `working` by wake-up, with its run; `claims` by task, till when. `epoch` counts
+    how often it was claimed."""
 
+    epoch: int = 0
     waiting: tuple[ev.WakeQueued, ...] = ()
     working: Mapping[str, str] = field(default_factory=dict)
     begun: Mapping[str, ev.WakeQueued] = field(default_factory=dict)
@@ -29,6 +31,8 @@ class Inbox:
 
 def evolve(box: Inbox, event: Event) -> Inbox:
     match event:
+        case ev.InboxClaimed(_, epoch):
+            return replace(box, epoch=epoch)
         case ev.WakeQueued():
             return replace(box, waiting=(*box.waiting, event))
         case ev.WakeTaken(wake, run):
@@ -51,13 +55,13 @@ def in_hand(box: Inbox, now: float) -> int:
     return sum(until > now for until in box.claims.values())
 
 
-def next_up(box: Inbox, most: int) -> ev.WakeQueued | None:
+def next_up(box: Inbox, most: int, later: Collection[str] = ()) -> ev.WakeQueued | None:
     """What to begin with, where there is room: in the order it came, but nothing on a task or in a chat that is being
-    worked on already, so that one answer follows another."""
+    worked on already, so that one answer follows another; and nothing that was put off till later."""
     if len(box.working) >= most:
         return None
     busy = {_place(each) for each in box.begun.values()}
-    return next((each for each in box.waiting if _place(each) not in busy), None)
+    return next((each for each in box.waiting if _place(each) not in busy and each.wake not in later), None)
 
 
 def _place(wake: ev.WakeQueued) -> str | None:

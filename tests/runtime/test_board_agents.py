@@ -1,0 +1,411 @@
+"""Agents of the board that we drive: woken once, heard piece by piece, and nothing lost or doubled by a crash."""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable
+from typing import Any
+
+import orjson
+import pytest
+from staging import BOUND_S, Cast, Drawer, Playing, Stage
+
+from boardroom import OWNER, Boardroom, id_of
+from quarterdeck.actions.board import cards, members, projects, speech, work
+from quarterdeck.actions.board.speech import Words
+from quarterdeck.engine.board.people import Project
+from quarterdeck.events.agent_stream import (
+    AgentStreamDelta,
+    AgentStreamEnded,
+    AgentStreamInterrupted,
+    AgentStreamStarted,
+    AgentStreamTool,
+)
+from quarterdeck.events.inbox import WakeEnded, WakeTaken
+from quarterdeck.events.run import ContentStreamed, RunFinished, RunRequested
+from quarterdeck.kernel.errors import ModelFailed
+from quarterdeck.kernel.ids import RunId, project_stream, run_stream
+from quarterdeck.kernel.parts import ToolCall
+from quarterdeck.kernel.scope import LOCAL_TENANT, Scope
+from quarterdeck.log.rows import event_of
+from quarterdeck.ports import Burst, Ended, Model, ModelEvent, ModelRequest, Query, Toolbox
+from quarterdeck.runtime.board.place import StaffCrew
+from quarterdeck.runtime.board.staff import Staff
+from quarterdeck.views.board import CHAT_MESSAGES, WAKES
+
+
+class Shift:
+    """A stage with a board on it, and those who drive its agents."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        self.board = Boardroom.__new__(Boardroom)
+        self.board.clock, self.board.log, self.board.desk = stage.desk.clock, stage.log, stage.desk
+        self.board.seat()
+        self.staffs: list[Staff] = []
+
+    async def on(self, model: Model, toolbox: Toolbox | None = None, worker: str = "process.loop") -> Staff:
+        await self.stage.staffed(model, toolbox, worker=worker)
+        return await self.staff(model, worker)
+
+    async def staff(self, model: Model, worker: str = "process.loop") -> Staff:
+        staff = Staff(StaffCrew(self.stage.desk, Cast(model), f"{worker}.staff"), again_s=0.01, renew_s=0.01)
+        self.staffs.append(staff)
+        await staff.open()
+        return staff
+
+    async def off(self) -> None:
+        for staff in self.staffs:
+            await staff.close()
+        self.staffs.clear()
+
+    async def settled(self, count: int = 1) -> list[dict[str, Any]]:
+        """The wake-ups, once so many are over."""
+        return await self.until(lambda lines: sum(not line["open"] for line in lines) >= count)
+
+    async def until(self, enough: Callable[[list[dict[str, Any]]], bool]) -> list[dict[str, Any]]:
+        changed = asyncio.Event()
+        leave = self.stage.log.listen(lambda _: changed.set())
+        try:
+            async with asyncio.timeout(BOUND_S):
+                while True:
+                    changed.clear()
+                    lines = await self.stage.log.find(Query(WAKES, {"tenant": LOCAL_TENANT}, "id", limit=500))
+                    if enough(lines):
+                        return lines
+                    await changed.wait()
+        finally:
+            leave()
+
+    async def messages(self, chat: str) -> list[tuple[str, str]]:
+        where = {"tenant": LOCAL_TENANT, "chat": chat}
+        lines = await self.stage.log.find(Query(CHAT_MESSAGES, where, "place", limit=500))
+        return [(line["author_slug"], line["content"]) for line in lines]
+
+    async def runs(self) -> int:
+        return len([1 for state in self.stage.store.streams() if state.name.kind == "run"])
+
+
+@pytest.fixture
+async def shift(stage: Stage) -> AsyncIterator[Shift]:
+    shift = Shift(stage)
+    yield shift
+    await shift.off()
+
+
+def echo(*pieces: str) -> Playing:
+    """Says these pieces; where there are none, what it was asked."""
+
+    async def play(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield Burst("content", list(pieces or (request.messages[-1].content,)))
+        yield Ended("stop")
+
+    return Playing(play)
+
+
+async def crew(board: Boardroom, **config: Any) -> tuple[Scope, Project]:
+    bo = await board.agent("bo", runtime="built_in", **config)
+    return bo, await board.project("dock", "bo")
+
+
+async def test_a_mention_is_answered_in_the_chat_and_told_piece_by_piece(shift: Shift) -> None:
+    board = shift.board
+    bo, project = await crew(board, prompt="Be brief.", provider="openai", model="gpt")
+    model = echo("Hel", "lo", "!")
+    await shift.on(model)
+    await board.say(OWNER, project.chat, "@bo hello")
+    [wake] = await shift.settled()
+    assert (wake["status"], wake["member"]) == ("completed", id_of(bo))
+    assert await shift.messages(project.chat) == [("owner", "@bo hello"), ("bo", "Hello!")]
+    told = [event for event in await board.told(project.id) if type(event).__module__.endswith("agent_stream")]
+    begun, *deltas, ended = told
+    assert isinstance(begun, AgentStreamStarted)
+    assert (begun.run, begun.agent, begun.chat, begun.task) == (wake["run"], id_of(bo), project.chat, None)
+    texts = [text for event in deltas if isinstance(event, AgentStreamDelta) for text in event.texts]
+    assert ("".join(texts), [type(event) for event in deltas]) == ("Hello!", [AgentStreamDelta] * len(deltas))
+    assert isinstance(ended, AgentStreamEnded)
+    assert (ended.final_message, ended.tool_log) == ("Hello!", "[]")
+    system, asked = model.requests[-1].messages[0].content, model.requests[-1].messages[-1].content
+    assert "Be brief." in system
+    assert asked == "@owner: @bo hello"
+    requested = event_of((await shift.stage.log.read(run_stream(LOCAL_TENANT, RunId(wake["run"]))))[0])
+    assert isinstance(requested, RunRequested)
+    assert requested.persona is not None
+    assert (requested.persona.model, requested.persona.id) == ("openai/gpt", id_of(bo))
+
+
+async def test_a_task_is_claimed_worked_on_and_handed_in(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    await shift.on(echo("Seven ropes."))
+    task = await board.task(project.id, "Count the ropes", assignees=("bo",))
+    await shift.settled()
+    card = await board.card(task)
+    assert (card["status"], card["summary"], card["claimed_by"]) == ("in_review", "Seven ropes.", None)
+    await work.review(board.desk, OWNER, board.book, task, "sent_back", "And the short ones?")
+    wakes = await shift.settled(2)
+    assert [wake["reason"] for wake in wakes] == ["assignment", "sent_back"]
+    assert (await board.card(task))["status"] == "in_review"
+    kinds = [type(event).__name__ for event in await board.told(project.id)]
+    assert kinds.count("TaskCommented") == kinds.count("AgentStreamEnded") == kinds.count("TaskSubmitted") == 2
+    await work.review(board.desk, OWNER, board.book, task, "approved", "")
+
+
+async def test_tools_are_told_as_they_end_and_wait_for_leave(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+
+    async def play(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        if any(message.role == "tool" for message in request.messages):
+            yield Burst("content", ["It says 7."])
+            yield Ended("stop")
+            return
+        calls = (ToolCall("c1", "read_note", '{"name": "ropes"}'), ToolCall("c2", "read_note", '{"name": "none"}'))
+        yield Ended("tool_calls", calls)
+
+    await shift.on(Playing(play), Drawer(ropes="7"))
+    await board.say(OWNER, project.chat, "@bo read the note")
+    await shift.settled()
+    told = await board.told(project.id)
+    tools = {orjson.loads(event.args)["name"]: event for event in told if isinstance(event, AgentStreamTool)}
+    assert orjson.loads(tools["ropes"].result) == {"output": "7"}
+    assert set(orjson.loads(tools["none"].result)) == {"error"}
+    [ended] = [event for event in told if isinstance(event, AgentStreamEnded)]
+    log = {line["args"]["name"]: line["error"] for line in orjson.loads(ended.tool_log)}
+    assert log["ropes"] is None
+    assert "no such note" in log["none"]
+
+
+async def test_text_that_is_taken_back_is_left_interrupted_and_said_again(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    tries = 0
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        nonlocal tries
+        tries += 1
+        yield Burst("content", ["Hel"])
+        if tries == 1:
+            raise ModelFailed("provider_cut", "cut", retryable=True, retry_after=0.0)
+        yield Burst("content", ["lo"])
+        yield Ended("stop")
+
+    await shift.on(Playing(play))
+    await board.say(OWNER, project.chat, "@bo hello")
+    await shift.settled()
+    told = await board.told(project.id)
+    streams = [event.stream for event in told if isinstance(event, AgentStreamStarted)]
+    assert len(set(streams)) == 2
+    assert all(uuid.UUID(stream) for stream in streams)
+    assert [event.stream for event in told if isinstance(event, AgentStreamInterrupted)] == streams[:1]
+    again = [event for event in told if isinstance(event, AgentStreamDelta) and event.stream == streams[1]]
+    assert "".join(text for event in again for text in event.texts) == "Hello"
+    assert again[0].index == 0
+    assert (await shift.messages(project.chat))[-1] == ("bo", "Hello")
+
+
+async def test_no_more_is_begun_than_may_be_and_all_is_answered_in_turn(shift: Shift) -> None:
+    board = shift.board
+    names = [f"t{n}" for n in range(6)]
+    bo, project = await crew(board, max_concurrent_tasks=2)
+    now, most, gate = 0, 0, asyncio.Event()
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        if most == 3:
+            gate.set()
+        await gate.wait()
+        now -= 1
+        yield Burst("content", ["done"])
+        yield Ended("stop")
+
+    await shift.on(Playing(play))
+    tasks = [await board.task(project.id, name, assignees=("bo",)) for name in names]
+    lines = await shift.until(lambda lines: sum(line["status"] == "working" for line in lines) == 2)
+    assert sum(line["status"] == "queued" for line in lines) == 4
+    await members.change_member(board.desk, OWNER, board.book, id_of(bo), None, {"max_concurrent_tasks": 3})
+    await shift.settled(6)
+    assert most == 3
+    assert {(await board.card(task))["status"] for task in tasks} == {"in_review"}
+
+
+async def test_one_chat_is_answered_one_message_after_the_other(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board, max_concurrent_tasks=5)
+    model = echo("ok")
+    await shift.on(model)
+    for number in range(4):
+        await board.say(OWNER, project.chat, f"@bo number {number}")
+    await shift.settled(4)
+    said = await shift.messages(project.chat)
+    assert [text for slug, text in said if slug == "bo"] == ["ok"] * 4
+    asked = [request.messages[-1].content for request in model.requests]
+    assert [f"number {number}" in text for number, text in enumerate(asked)] == [True] * 4
+
+
+async def test_two_workers_answer_once(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    model = echo("once")
+    await shift.on(model, worker="one.loop")
+    await shift.on(model, worker="two.loop")
+    for number in range(5):
+        await board.say(OWNER, project.chat, f"@bo {number}")
+    await shift.settled(5)
+    assert await shift.runs() == 5
+    assert [text for slug, text in await shift.messages(project.chat) if slug == "bo"] == ["once"] * 5
+
+
+async def test_what_was_left_half_told_is_told_on_without_a_hole_or_a_double(shift: Shift) -> None:
+    """The attendant is let go of at every piece, and another goes on."""
+    board = shift.board
+    _, project = await crew(board)
+    texts = [f"piece {n} " for n in range(12)]
+    step = asyncio.Semaphore(0)
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        for text in texts:
+            await step.acquire()
+            yield Burst("content", [text])
+        yield Ended("stop")
+
+    model = Playing(play)
+    await shift.stage.staffed(model)
+    await board.say(OWNER, project.chat, "@bo hello")
+    for number, text in enumerate(texts):
+        await shift.staff(model, f"process.loop{number}")
+        [wake] = await shift.until(lambda lines: lines[0]["status"] == "working")
+        step.release()
+        run = RunId(wake["run"])
+        await shift.stage.until(run, lambda seen, upto=number: len(seen.text()) >= len("".join(texts[: upto + 1])))
+        if number % 3:
+            await until_told(shift, project, text)
+        await shift.off()
+    await shift.stage.ended(run)
+    await shift.staff(model, "process.last")
+    await shift.settled()
+    told = await board.told(project.id)
+    deltas = [event for event in told if isinstance(event, AgentStreamDelta)]
+    assert [text for event in deltas for text in event.texts] == texts
+    assert [event.index for event in deltas] == [
+        sum(len(each.texts) for each in deltas[:n]) for n in range(len(deltas))
+    ]
+    assert sum(isinstance(event, AgentStreamEnded) for event in told) == 1
+    assert [slug for slug, _ in await shift.messages(project.chat)] == ["owner", "bo"]
+
+
+async def until_told(shift: Shift, project: Project, text: str) -> None:
+    cursor = shift.stage.log.follow(project_stream(LOCAL_TENANT, project.id))
+    async with asyncio.timeout(BOUND_S):
+        while True:
+            for row in await cursor.rows():
+                event = event_of(row)
+                if isinstance(event, AgentStreamDelta) and text in event.texts:
+                    return
+
+
+async def test_a_wake_up_that_nobody_heard_is_taken_up_later(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    await board.say(OWNER, project.chat, "@bo are you there?")
+    await shift.on(echo("I am."))
+    await shift.settled()
+    assert (await shift.messages(project.chat))[-1] == ("bo", "I am.")
+
+
+async def test_what_failed_is_told_and_the_task_waits_for_a_person(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        raise ModelFailed("provider_rejected", "No such model.", retryable=False)
+        yield Ended("stop")
+
+    await shift.on(Playing(play))
+    task = await board.task(project.id, assignees=("bo",))
+    [wake] = await shift.settled()
+    assert wake["status"] == "failed"
+    assert (await board.card(task))["status"] == "todo"
+    kinds = [type(event).__name__ for event in await board.told(project.id)]
+    assert kinds.count("TaskCommented") == 1
+    assert len(await board.wakes()) == 1
+
+
+async def test_an_agent_that_was_taken_out_says_nothing_more(shift: Shift) -> None:
+    board = shift.board
+    bo, project = await crew(board)
+    gate = asyncio.Event()
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield Burst("content", ["I know"])
+        await gate.wait()
+        yield Ended("stop")
+
+    await shift.on(Playing(play))
+    await board.say(OWNER, project.chat, "@bo hello")
+    await shift.until(lambda lines: lines[0]["status"] == "working")
+    await projects.leave_project(board.desk, OWNER, board.book, project.id, id_of(bo))
+    gate.set()
+    [wake] = await shift.settled()
+    assert wake["status"] == "dropped"
+    assert [slug for slug, _ in await shift.messages(project.chat)] == ["owner"]
+    assert isinstance((await board.told(project.id))[-1], AgentStreamInterrupted)
+
+
+async def test_removing_an_agent_stops_its_work_and_drops_what_waits(shift: Shift) -> None:
+    board = shift.board
+    bo, project = await crew(board)
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield Burst("content", ["I know"])
+        await asyncio.Event().wait()
+        yield Ended("stop")
+
+    await shift.on(Playing(play))
+    await board.say(OWNER, project.chat, "@bo hello")
+    await board.say(OWNER, project.chat, "@bo again")
+    lines = await shift.until(lambda lines: [line["status"] for line in lines] == ["working", "queued"])
+    await members.remove_member(board.desk, OWNER, board.book, id_of(bo), [])
+    assert (await shift.stage.ended(RunId(lines[0]["run"]))).end.outcome == "stopped"
+    assert [line["status"] for line in await shift.settled(2)] == ["dropped", "dropped"]
+
+
+async def test_what_is_not_its_task_any_more_is_not_begun(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    task = await board.task(project.id, assignees=("bo",))
+    await cards.assign(board.desk, OWNER, board.book, task, [])
+    await shift.on(echo("done"))
+    [wake] = await shift.settled()
+    assert (wake["status"], wake["run"]) == ("dropped", None)
+    assert await shift.runs() == 0
+
+
+async def test_two_agents_that_answer_everything_come_to_rest(shift: Shift) -> None:
+    board = shift.board
+    for slug in ("bo", "cy"):
+        await board.agent(slug, runtime="built_in", chat_listen="all")
+    project = await board.project("dock", "bo", "cy")
+    await shift.on(echo("Interesting! What do you think?"))
+    await board.say(OWNER, project.chat, "hello")
+    await shift.until(lambda lines: len(lines) > 2 and not any(line["open"] for line in lines))
+    said = await shift.messages(project.chat)
+    assert 2 < len(said) < 30
+    held = await shift.stage.log.find(Query(CHAT_MESSAGES, {"tenant": LOCAL_TENANT, "chat": project.chat}, "place"))
+    assert held[-1]["held"] in {"hops", "turns"}
+
+
+async def test_a_person_s_comment_is_answered_with_a_comment(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    await shift.on(echo("Soon."))
+    task = await board.task(project.id, assignees=("bo",), status="backlog")
+    await speech.comment(board.desk, OWNER, board.book, task, Words("When?"))
+    [wake] = await shift.settled()
+    assert (wake["reason"], (await board.card(task))["status"]) == ("comment", "backlog")
+    for kind, count in ((WakeTaken, 1), (WakeEnded, 1), (ContentStreamed, 0), (RunFinished, 0)):
+        found = [event for event in await board.inbox(board.acting(wake["member"])) if isinstance(event, kind)]
+        assert len(found) == count
