@@ -1,10 +1,11 @@
 // What the page says, in three languages. English is the key; what a language lacks is said in English.
 import { signal } from "./ui.js";
+import { en } from "./words/en.js";
 import { zh } from "./words/zh.js";
 import { ru } from "./words/ru.js";
 
 /** @type {Record<string, Record<string, string>>} */
-const BOOKS = { en: {}, zh, ru };
+const BOOKS = { en, zh, ru };
 export const LANGUAGES = { en: "English", zh: "中文", ru: "Русский" };
 const KEPT = "quarterdeck.language";
 

@@ -21,7 +21,7 @@ export function TaskSheet({ id, project, members }) {
     try {
       setTask(await get(`/api/v1/tasks/${id}`));
       setComments(await get(`/api/v1/tasks/${id}/comments?limit=500`));
-      setWork(await get(`/api/v1/tasks/${id}/runs`));
+      setWork(await get(`/api/v1/tasks/${id}/runs`).catch(() => []));
     } catch (why) {
       setWrong(/** @type {Error} */ (why).message);
     }
