@@ -8,18 +8,33 @@ import random
 import pytest
 
 from logroom import TENANT, Shelf, everything, kept, rebuilt, said, soon, stream
+from quarterdeck.actions.deleting import delete_conversation
+from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.system import SystemIds
 from quarterdeck.events.access import TokenIssued, TokenRevoked, TokenUsed
+from quarterdeck.events.after import AfterRequested
 from quarterdeck.events.base import Event
 from quarterdeck.events.memory import MemoryAccepted, MemoryEdited, MemoryForgotten, MemoryStored
-from quarterdeck.events.run import AttemptStarted, MemoryUsed, RunClaimed, RunFinished, RunRequested, StageChanged
-from quarterdeck.events.talk import ConversationOpened, MessageAdded
+from quarterdeck.events.run import (
+    AttemptFinished,
+    AttemptStarted,
+    MemoryUsed,
+    RunClaimed,
+    RunFinished,
+    RunRequested,
+    StageChanged,
+)
+from quarterdeck.events.steering import InterventionAccepted
+from quarterdeck.events.talk import ConversationOpened, ConversationRenamed, MessageAdded
 from quarterdeck.kernel.errors import Fenced
-from quarterdeck.kernel.parts import Remembered
+from quarterdeck.kernel.parts import Remembered, Usage
+from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.erasing import Erasure
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Query
-from quarterdeck.views.tables import CONVERSATIONS, MESSAGES, RUNS
+from quarterdeck.views.tables import RUNS
+from quarterdeck.views.talk import CONVERSATIONS, MESSAGES
 
 OPENED = ConversationOpened("a title", "/work")
 
@@ -189,3 +204,36 @@ async def test_tokens_that_were_issued_used_and_revoked_are_what_the_whole_log_g
     assert any(line["revoked_at"] and line["used_at"] for line in kept(shelf.store)["token"])
     shelf.open()
     assert kept(shelf.store) == rebuilt(shelf.store)
+
+
+async def test_a_deleted_conversation_leaves_no_line_and_no_word_but_what_was_spent(shelf: Shelf, log: Log) -> None:
+    desk = Desk(log, SystemIds(), shelf.clock)
+    for number in range(4):
+        run = stream(f"r{number}", "run")
+        await ask(log, f"r{number}", f"c{number % 2}")
+        course: list[Event] = [
+            RunClaimed("w", 1),
+            AttemptStarted(1, "thinker", "m/1"),
+            AttemptFinished(1, "thinker", "stop", "secret words", usage=Usage(7, 5)),
+            InterventionAccepted(f"i{number}", f"r{number}", "steer", "secret words"),
+            RunFinished("completed", "secret words"),
+        ]
+        await log.append(Entry(run, tuple(course)))
+        said = MessageAdded("assistant", "secret words", f"r{number}")
+        await log.append(Entry(stream(f"c{number % 2}"), (said, ConversationRenamed("secret title"))))
+        after = AfterRequested(f"r{number}", f"c{number % 2}", "secret words", "secret words")
+        await log.append(Entry(stream(f"r{number}", "after"), (after,)))
+
+    async def lookbacks(run: str) -> list[str]:
+        return [run]
+
+    spent = kept(shelf.store)["usage"]
+    await delete_conversation(desk, LOCAL_OWNER, "c0", lookbacks)
+    left = kept(shelf.store)
+    assert left == rebuilt(shelf.store)
+    assert left["usage"] == spent
+    assert {line["id"] for line in left["run"]} == {"r1", "r3"} == {line["run"] for line in left["intervention"]}
+    assert {line["conversation"] for line in (*left["message"], *left["title_term"])} == {"c1"}
+    assert await log.verify() == []
+    shelf.open()
+    assert kept(shelf.store) == left == rebuilt(shelf.store)

@@ -150,11 +150,11 @@ async def while_there(
 async def origins(log: Log, stream: StreamName, ident: str) -> list[Erasure]:
     """Every row that holds the text of this thing in its own stream, and where it came from."""
     name = ident.encode()
-    rows = [row async for row in _rows(log, stream) if row.kind in _TEXTS and name in row.data]
+    rows = [row async for row in rows_of(log, stream) if row.kind in _TEXTS and name in row.data]
     found = [Erasure(stream, tuple(row.first for row in rows), FORGOTTEN)]
     for key in {row.cause for row in rows if row.cause is not None}:
         source = after_stream(stream.tenant, key)
-        places = tuple([row.first async for row in _rows(log, source) if row.kind == _COPIES[stream.kind]])
+        places = tuple([row.first async for row in rows_of(log, source) if row.kind == _COPIES[stream.kind]])
         found += [Erasure(source, places, FORGOTTEN)] if places else []
     return found
 
@@ -162,11 +162,11 @@ async def origins(log: Log, stream: StreamName, ident: str) -> list[Erasure]:
 async def _in_run(log: Log, run: StreamName, ident: str) -> Erasure | None:
     """What a run was told of it. The other memories that were told with it are erased there as well."""
     name = ident.encode()
-    places = tuple([row.first async for row in _rows(log, run) if row.kind in _TOLD and name in row.data])
+    places = tuple([row.first async for row in rows_of(log, run) if row.kind in _TOLD and name in row.data])
     return Erasure(run, places, FORGOTTEN) if places else None
 
 
-async def _rows(log: Log, stream: StreamName) -> AsyncIterator[Row]:
+async def rows_of(log: Log, stream: StreamName) -> AsyncIterator[Row]:
     state = await log.look(stream)
     after = 0 if state is None else state.floor
     while rows := await log.read(stream, after):

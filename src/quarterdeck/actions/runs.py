@@ -10,7 +10,7 @@ import orjson
 from quarterdeck.actions.desk import Desk
 from quarterdeck.events.run import Loop, RunRequested, StopRequested
 from quarterdeck.events.talk import ConversationOpened, MessageAdded
-from quarterdeck.kernel.errors import Closed, Conflict, Invalid, NotFound
+from quarterdeck.kernel.errors import Closed, Conflict, Gone, Invalid, NotFound
 from quarterdeck.kernel.ids import ConversationId, RunId, checked_name, conversation_stream, run_stream
 from quarterdeck.kernel.parts import Persona, Reasoning
 from quarterdeck.kernel.scope import Scope
@@ -51,13 +51,34 @@ async def start_run(
 ) -> Started:
     """Answers once the request is durable. The same `key` with the same `body` starts one run, however often sent by
     one `route`."""
-    message = _checked(ask.message)
+    message = checked_message(ask.message)
     task = RunId(desk.ids.mint())
     name = desk.ids.mint() if ask.conversation is None else checked_name(ask.conversation, "conversation_id")
     conversation = ConversationId(name)
-    requested = RunRequested(
+    opened = ConversationOpened(title_of(message), ask.workspace)
+    said = MessageAdded("user", message, task)
+    talk = conversation_stream(scope.tenant, conversation)
+    try:
+        appended = await desk.log.append(
+            Entry(run_stream(scope.tenant, task), (requested(ask, conversation),), actor=scope.actor),
+            Entry(talk, (said,), opening=(opened,), actor=scope.actor, cause=task),
+            once=_once(scope, route, key, body, task, conversation),
+        )
+    except Closed:
+        raise Gone(
+            "That conversation was deleted; choose another `conversation_id`.", code="conversation_deleted"
+        ) from None
+    if appended.answer is not None:
+        first = orjson.loads(appended.answer)
+        return Started(RunId(first["task"]), ConversationId(first["conversation"]), again=True)
+    return Started(task, conversation)
+
+
+def requested(ask: Ask, conversation: ConversationId) -> RunRequested:
+    """The first event of the run."""
+    return RunRequested(
         conversation,
-        message,
+        ask.message,
         ask.loop,
         ask.workspace,
         ask.reasoning,
@@ -67,19 +88,6 @@ async def start_run(
         root=ask.root,
         budget_usd=ask.budget_usd,
     )
-    opened = ConversationOpened(title_of(message), ask.workspace)
-    said = MessageAdded("user", message, task)
-    appended = await desk.log.append(
-        Entry(run_stream(scope.tenant, task), (requested,), actor=scope.actor),
-        Entry(
-            conversation_stream(scope.tenant, conversation), (said,), opening=(opened,), actor=scope.actor, cause=task
-        ),
-        once=_once(scope, route, key, body, task, conversation),
-    )
-    if appended.answer is not None:
-        first = orjson.loads(appended.answer)
-        return Started(RunId(first["task"]), ConversationId(first["conversation"]), again=True)
-    return Started(task, conversation)
 
 
 async def stop_run(desk: Desk, scope: Scope, task: str, reason: str = "") -> None:
@@ -98,9 +106,9 @@ def title_of(message: str) -> str:
     return line if len(line) <= TITLE else line[: TITLE - 1].rstrip() + "…"
 
 
-def _checked(message: str) -> str:
+def checked_message(message: str, field: str = "message") -> str:
     if not message.strip():
-        raise Invalid("The message is empty; say something in `message`.", code="message_empty")
+        raise Invalid(f"The message is empty; say something in `{field}`.", code="message_empty")
     if len(message) > LONGEST_MESSAGE:
         raise Invalid(f"The message is longer than {LONGEST_MESSAGE:,} characters.", code="message_too_long")
     return message

@@ -21,10 +21,12 @@ from quarterdeck.server.routes import (
     experience,
     health,
     memory,
+    messages,
     news,
     page,
     skills,
     steering,
+    talks,
     tasks,
     tenants,
     usage,
@@ -78,7 +80,7 @@ def create_app(house: House, version: str) -> FastAPI:
     problems.install(app)
     speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
-    platform = (tenants, employees)
+    platform = (tenants, employees, talks, messages)
     board = (members, projects, chats, cards, work)
     for routes in (*speaking, *keeping, *platform, *board):
         app.include_router(routes.router)

@@ -125,6 +125,19 @@ POLICY: tuple[Line, ...] = (
     ("GET", "/api/v1/employees/{employee_id}", "read"),
     ("PATCH", "/api/v1/employees/{employee_id}", "manage"),
     ("DELETE", "/api/v1/employees/{employee_id}", "manage"),
+    ("POST", "/api/v1/conversations", "talk"),
+    ("GET", "/api/v1/conversations", "read"),
+    ("GET", "/api/v1/conversations/{conversation_id}", "read"),
+    ("PATCH", "/api/v1/conversations/{conversation_id}", "talk"),
+    ("DELETE", "/api/v1/conversations/{conversation_id}", "talk"),
+    ("POST", "/api/v1/conversations/{conversation_id}/messages", "talk"),
+    ("GET", "/api/v1/conversations/{conversation_id}/messages", "read"),
+    ("POST", "/api/v1/conversations/{conversation_id}/messages/stream", "talk"),
+    ("GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}", "read"),
+    ("GET", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stream", "read"),
+    ("POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/stop", "talk"),
+    ("POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/interventions", "talk"),
+    ("POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/regenerate", "talk"),
 )
 
 

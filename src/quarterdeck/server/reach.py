@@ -10,9 +10,10 @@ from quarterdeck.kernel.ids import RunId, StreamName, TenantId, run_stream
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Query, Table
 from quarterdeck.server.station import Station
-from quarterdeck.views.approvals import APPROVALS
+from quarterdeck.views.approvals import APPROVALS, RULES
 from quarterdeck.views.staff import EMPLOYEES
-from quarterdeck.views.tables import CONVERSATIONS, RUNS
+from quarterdeck.views.tables import RUNS
+from quarterdeck.views.talk import CONVERSATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,19 @@ async def approval(here: Station, ident: str) -> Found:
     return await _there(here, APPROVALS, ident, "approval")
 
 
+async def rule(here: Station, ident: str) -> Found:
+    return await _there(here, RULES, ident, "rule")
+
+
 async def _there(here: Station, table: Table, ident: str, what: str) -> Found:
     there = await found(here, table, ident)
     if there is None:
-        raise NotFound(f"There is no such {what}.", code=f"{what}_not_found")
+        raise missing(what)
     return there
+
+
+def missing(what: str) -> NotFound:
+    return NotFound(f"There is no such {what}.", code=f"{what}_not_found")
 
 
 def whose(here: Station, tenant_id: str | None = None) -> dict[str, object]:

@@ -2,41 +2,59 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal, Protocol
 
-import orjson
 from starlette.responses import Response
 
 from quarterdeck.events.base import Event
-from quarterdeck.kernel.cursor import parse_place, print_place
+from quarterdeck.kernel.cursor import parse_place
 from quarterdeck.kernel.errors import NotFound
-from quarterdeck.kernel.ids import RunId, StreamName, run_stream
+from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.ports import StreamState
-from quarterdeck.server.sse import ENDS, EventStream
+from quarterdeck.server.reach import Found
+from quarterdeck.server.sse import ENDS, PLAIN, Door, EventStream, Manner
 from quarterdeck.server.station import Station
 from quarterdeck.views.run_snapshot import RunSnapshot, evolve, restored
-from quarterdeck.views.run_wire import RunDoor
+from quarterdeck.views.run_wire import Payload, RunDoor
 
 Begin = Literal["start", "snapshot", "now"]
 
 
-async def attached(here: Station, line: dict[str, Any], place: str | None, begin: Begin) -> Response:
+class RunView(Door, Protocol):
+    """How a run looks at one door, and what is said there besides its events."""
+
+    @property
+    def named(self) -> Payload: ...
+
+    @property
+    def epoch(self) -> str: ...
+
+    def said(self, event: str, place: int, payload: Payload) -> bytes: ...
+
+
+async def attached(
+    here: Station,
+    run: Found,
+    place: str | None,
+    begin: Begin,
+    door: RunView | None = None,
+    manner: Manner = PLAIN,
+) -> Response:
     """The stream of a run from the place asked for; 204 where it has ended and the reader has seen the end."""
-    log, name = here.desk.log, run_stream(here.scope.tenant, RunId(line["id"]))
-    state = await log.look(name)
+    log, line = here.desk.log, run.line
+    state = await log.look(run.run)
     if state is None:
         raise NotFound("There is no such task.", code="task_not_found")
-    door = RunDoor(line["id"], line["conversation"], log.epoch)
+    door = door or RunDoor(line["id"], line["conversation"], log.epoch)
     seq, opening = await _beginning(log, state, door, place, begin)
     if state.closed and seq >= state.head and not opening:
         return Response(status_code=204)
-    cursor = log.follow(name, seq)
-    return EventStream(cursor, door, here.streams, last=ENDS, opening=opening)
+    return EventStream(log.follow(run.run, seq), door, here.streams, last=ENDS, opening=opening, manner=manner)
 
 
-async def _beginning(log: Log, state: StreamState, door: RunDoor, place: str | None, begin: Begin) -> tuple[int, bytes]:
+async def _beginning(log: Log, state: StreamState, door: RunView, place: str | None, begin: Begin) -> tuple[int, bytes]:
     """The seq to read behind, and what is said before."""
     if place is not None:
         asked = parse_place(place)
@@ -49,7 +67,7 @@ async def _beginning(log: Log, state: StreamState, door: RunDoor, place: str | N
         return asked.seq, b""
     if begin == "now":
         now = state.head - state.closed  # the last event is told to everybody
-        return now, _frame("skip", door, now, {"from": 1, "to": now, "why": "asked"})
+        return now, door.said("skip", now, {"from": 1, "to": now, "why": "asked"})
     if begin == "snapshot":
         return await _from_snapshot(log, state, door, "snapshot", {})
     if state.floor:
@@ -57,13 +75,10 @@ async def _beginning(log: Log, state: StreamState, door: RunDoor, place: str | N
     return 0, b""
 
 
-async def _from_snapshot(
-    log: Log, state: StreamState, door: RunDoor, event: str, said: dict[str, object]
-) -> tuple[int, bytes]:
+async def _from_snapshot(log: Log, state: StreamState, door: RunView, event: str, said: Payload) -> tuple[int, bytes]:
     shot = await snapshot(log, state.name)
-    span: dict[str, object] = {"to": shot.seq} if event == "stream.gap" else {}
-    payload = {"task_id": door.task, "conversation_id": door.conversation, **said, **span, "snapshot": shot.told()}
-    return shot.seq, _frame(event, door, shot.seq, payload)
+    span: Payload = {"to": shot.seq} if event == "stream.gap" else {}
+    return shot.seq, door.said(event, shot.seq, {**door.named, **said, **span, "snapshot": shot.told()})
 
 
 async def snapshot(log: Log, name: StreamName) -> RunSnapshot:
@@ -81,11 +96,3 @@ async def at_floor(log: Log, name: StreamName) -> RunSnapshot:
     """What stands for the places that are gone."""
     kept = await log.snapshot(name)
     return restored(kept) if kept is not None else RunSnapshot()
-
-
-def _frame(event: str, door: RunDoor, seq: int, payload: dict[str, object]) -> bytes:
-    return b"event: %b\nid: %b\ndata: %b\n\n" % (
-        event.encode(),
-        print_place(door.epoch, seq).encode(),
-        orjson.dumps(payload),
-    )

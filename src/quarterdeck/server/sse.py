@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from starlette.responses import Response
@@ -34,6 +35,26 @@ RESTS = b'event: end\ndata: {"waiting": true}\n\n'
 ENDS = frozenset({RunFinished.KIND})
 TO_REST = ENDS | {RunWaiting.KIND}
 DRAINING = b'event: draining\ndata: {"code": 4503, "retry_ms": 1000}\n\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a stream speaks of itself: that it ends, that it rests, that the server goes, that it is still there."""
+
+    end: bytes = END
+    rests: bytes = RESTS
+    draining: bytes = DRAINING
+    beat: bytes = b'event: hb\ndata: {"head": %d}\n\n'
+
+
+PLAIN = Manner()
+# Where the type of each event stands in its data as well, and the run's own last event is the last there is.
+TYPED = Manner(
+    end=b"",
+    rests=b'event: rests\ndata: {"type": "rests"}\n\n',
+    draining=b'event: draining\ndata: {"type": "draining", "code": 4503, "retry_ms": 1000}\n\n',
+    beat=b'event: hb\ndata: {"type": "hb", "head": %d}\n\n',
+)
 
 
 class Door(Protocol):
@@ -88,8 +109,16 @@ class EventStream(Response):
     """
 
     def __init__(
-        self, cursor: Cursor, door: Door, streams: OpenStreams, *, last: frozenset[str], opening: bytes = b""
+        self,
+        cursor: Cursor,
+        door: Door,
+        streams: OpenStreams,
+        *,
+        last: frozenset[str],
+        opening: bytes = b"",
+        manner: Manner = PLAIN,
     ) -> None:
+        self._manner = manner
         self._cursor, self._door, self._open, self._last, self._opening = cursor, door, streams, last, opening
         self._lead = RETRY
         self._old_at = asyncio.get_running_loop().time() + AGE_S * random.uniform(0.9, 1.1)  # noqa: S311 - no secret
@@ -130,7 +159,7 @@ class EventStream(Response):
                 if len(body) > PIECE:
                     body = await self._sent_but_last(body, send)
                 if ended:
-                    body += END if rows[-1].kind in ENDS else RESTS
+                    body += self._manner.end if rows[-1].kind in ENDS else self._manner.rests
             else:
                 body, ended = await self._silence(receive)
             await send({"type": "http.response.body", "body": self._led(body), "more_body": not ended})
@@ -166,10 +195,10 @@ class EventStream(Response):
     async def _silence(self, receive: Receive) -> tuple[bytes, bool]:
         """What to say when there is nothing to tell: that we are going, or that we are still here."""
         if self._open.draining or asyncio.get_running_loop().time() > self._old_at:
-            return DRAINING, True
+            return self._manner.draining, True
         if await left(receive):
             return b"", True
-        return b'event: hb\ndata: {"head": %d}\n\n' % self._cursor.seq, False
+        return self._manner.beat % self._cursor.seq, False
 
     def _arm(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(BEAT_S, self._beat)

@@ -11,6 +11,9 @@ from starlette.requests import Request
 from starlette.types import Scope as AsgiScope
 
 from quarterdeck.actions.desk import Desk
+from quarterdeck.events.run import Loop
+from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.parts import Persona
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.access import Access
@@ -45,6 +48,7 @@ class Station:
     access: Access
     tenancy: Tenancy
     doors: Doors
+    loop_of: Callable[[TenantId, Persona | None], Awaitable[Loop]]
 
 
 class House(Protocol):

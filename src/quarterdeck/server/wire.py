@@ -31,6 +31,7 @@ class StopRequest(Inbound):
 
 class Task(BaseModel):
     task_id: str
+    tenant_id: str
     conversation_id: str
     status: str
     stage: str | None
@@ -69,6 +70,7 @@ class Said(BaseModel):
 
 class ConversationLine(BaseModel):
     id: str
+    tenant_id: str
     title: str
     workspace: str | None
     opened_at: float

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from quarterdeck.engine.approval import state_after
 from quarterdeck.events import steering, tool
 from quarterdeck.events.base import Recorded
-from quarterdeck.ports import Change, Patch, Put, Table
+from quarterdeck.events.talk import ConversationDeleted
+from quarterdeck.ports import Change, Drop, Patch, Put, Table
 
 APPROVALS = Table(
     "approval",
@@ -37,7 +38,7 @@ APPROVALS = Table(
         "words": "text",
     },
     key=("tenant", "id"),
-    lookups=(("tenant", "state", "id"), ("tenant", "run", "id")),
+    lookups=(("id",), ("tenant", "state", "id"), ("state", "id"), ("tenant", "run", "id")),
 )
 RULES = Table(
     "rule",
@@ -53,7 +54,7 @@ RULES = Table(
         "active": "integer",
     },
     key=("tenant", "id"),
-    lookups=(("tenant", "rule_key", "active"),),
+    lookups=(("id",), ("tenant", "rule_key", "active")),
 )
 INTERVENTIONS = Table(
     "intervention",
@@ -78,6 +79,8 @@ class ApprovalsView:
     """One line for each approval. It follows the run's stream, so that a reader can go on from the decision."""
 
     def apply(self, fact: Recorded) -> Sequence[Change]:
+        if isinstance(fact.event, ConversationDeleted):
+            return [Drop(APPROVALS, {"tenant": fact.tenant, "run": run}) for run in fact.event.runs]
         if not fact.stream.startswith("run/"):
             return []
         tenant = {"tenant": fact.tenant}
@@ -120,6 +123,8 @@ class RulesView:
 
 class InterventionsView:
     def apply(self, fact: Recorded) -> Sequence[Change]:
+        if isinstance(fact.event, ConversationDeleted):
+            return [Drop(INTERVENTIONS, {"tenant": fact.tenant, "run": run}) for run in fact.event.runs]
         if not fact.stream.startswith("run/"):
             return []
 

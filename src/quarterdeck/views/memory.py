@@ -8,6 +8,7 @@ from quarterdeck.engine.memory import sameness
 from quarterdeck.events import after, run
 from quarterdeck.events import memory as ev
 from quarterdeck.events.base import Recorded
+from quarterdeck.events.talk import ConversationDeleted
 from quarterdeck.ports import Add, Change, Drop, Patch, Put, Table
 
 MEMORIES = Table(
@@ -147,6 +148,8 @@ class AfterView:
                 return [Put(AFTERS, {**key, **line})]
             case after.AfterFinished():
                 return [Patch(AFTERS, key, {"open": 0, "finished_at": fact.at})]
+            case ConversationDeleted(runs):
+                return [Drop(AFTERS, {"tenant": fact.tenant, "run": run}) for run in runs]
             case _:
                 return []
 

@@ -15,6 +15,7 @@ import orjson
 from quarterdeck.events import run as ev
 from quarterdeck.events import tool
 from quarterdeck.events.base import Erased, Event, Unknown
+from quarterdeck.kernel.cursor import print_place
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Row
 
@@ -32,6 +33,16 @@ class RunDoor:
     task: str
     conversation: str
     epoch: str
+
+    @property
+    def named(self) -> Payload:
+        """What a frame that stands for no event is about."""
+        return {"task_id": self.task, "conversation_id": self.conversation}
+
+    def said(self, event: str, place: int, payload: Payload) -> bytes:
+        """A frame that stands for no event: a gap, a snapshot."""
+        data = orjson.dumps(payload)
+        return b"event: %b\nid: %b\ndata: %b\n\n" % (event.encode(), print_place(self.epoch, place).encode(), data)
 
     def frames(self, row: Row) -> bytes:
         """The row's frames. Kept with the row: the next watcher is handed the same bytes."""

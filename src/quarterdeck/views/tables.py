@@ -1,13 +1,14 @@
-"""The read models: runs, conversations, messages. Changed in the transaction that appends the event."""
+"""The read models, all of them, and that of runs. Changed in the transaction that appends the event."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from quarterdeck.events import run, talk
+from quarterdeck.events import run
 from quarterdeck.events.base import Recorded
-from quarterdeck.ports import Change, Patch, Put, Table
-from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, tenants
+from quarterdeck.events.talk import ConversationDeleted
+from quarterdeck.ports import Change, Drop, Patch, Put, Table
+from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, talk, tenants
 from quarterdeck.views.agent_streams import AGENT_STREAMS, AgentStreamsView
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.usage import USAGE, UsageView
@@ -31,33 +32,13 @@ RUNS = Table(
         "finished_at": "real",
     },
     key=("tenant", "id"),
-    lookups=(("tenant", "conversation", "id"), ("open", "id")),
-)
-CONVERSATIONS = Table(
-    "conversation",
-    {"tenant": "text", "id": "text", "title": "text", "workspace": "text", "opened_at": "real", "spoken_at": "real"},
-    key=("tenant", "id"),
-)
-MESSAGES = Table(
-    "message",
-    {
-        "tenant": "text",
-        "conversation": "text",
-        "place": "integer",
-        "role": "text",
-        "content": "text",
-        "run": "text",
-        "status": "text",
-        "at": "real",
-    },
-    key=("tenant", "conversation", "place"),
+    lookups=(("id",), ("tenant", "conversation", "id"), ("conversation", "id"), ("open", "id")),
 )
 TABLES = (
     AGENT_STREAMS,
     RUNS,
-    CONVERSATIONS,
-    MESSAGES,
     *access.TABLES,
+    *talk.TABLES,
     *approvals.TABLES,
     *memory.TABLES,
     USAGE,
@@ -89,24 +70,8 @@ class RunsView:
             case run.RunFinished(outcome, answer, code, detail):
                 end = {"answer": answer, "code": code, "detail": detail, "finished_at": fact.at}
                 return [Patch(RUNS, key, {**end, "status": outcome, "open": 0, "stage": None})]
-            case _:
-                return []
-
-
-class TalkView:
-    """Conversations and what was said in them."""
-
-    def apply(self, fact: Recorded) -> Sequence[Change]:
-        conversation = fact.stream.partition("/")[2]
-        key = {"tenant": fact.tenant, "id": conversation}
-        match fact.event:
-            case talk.ConversationOpened(title, workspace):
-                opened = {"title": title, "workspace": workspace, "opened_at": fact.at, "spoken_at": fact.at}
-                return [Put(CONVERSATIONS, {**key, **opened})]
-            case talk.MessageAdded(role, content, run_id, status):
-                place = {"tenant": fact.tenant, "conversation": conversation, "place": fact.last}
-                said = {"role": role, "content": content, "run": run_id, "status": status, "at": fact.at}
-                return [Patch(CONVERSATIONS, key, {"spoken_at": fact.at}), Put(MESSAGES, {**place, **said})]
+            case ConversationDeleted():
+                return [Drop(RUNS, {"tenant": fact.tenant, "conversation": key["id"]})]
             case _:
                 return []
 
@@ -114,8 +79,8 @@ class TalkView:
 VIEWS = (
     AgentStreamsView(),
     RunsView(),
-    TalkView(),
     *access.VIEWS,
+    *talk.VIEWS,
     *approvals.VIEWS,
     *memory.VIEWS,
     UsageView(),

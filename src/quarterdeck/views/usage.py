@@ -9,6 +9,7 @@ from typing import Any
 from quarterdeck.engine.money import Prices, cost, day_of, price_of
 from quarterdeck.events.base import Recorded
 from quarterdeck.events.run import AttemptFinished, AttemptStarted
+from quarterdeck.events.talk import ConversationDeleted
 from quarterdeck.kernel.parts import Usage
 from quarterdeck.ports import Change, Patch, Put, Table
 
@@ -39,14 +40,20 @@ class UsageView:
                 key = {"tenant": fact.tenant, "id": f"{run}#{attempt}"}
                 return [Put(USAGE, {**key, "day": day_of(fact.at), "model": model, "role": role})]
             case AttemptFinished(attempt=attempt, usage=usage):
-                counted = {
-                    "input_tokens": usage.input_tokens,
-                    "output_tokens": usage.output_tokens,
-                    "reasoning_tokens": usage.reasoning_tokens,
-                }
-                return [Patch(USAGE, {"tenant": fact.tenant, "id": f"{run}#{attempt}"}, counted)]
+                return [_counted(fact.tenant, run, attempt, usage)]
+            case ConversationDeleted(_, counted):  # the attempts' own words are erased, and these stand for them
+                return [_counted(fact.tenant, each.run, each.attempt, each.usage) for each in counted]
             case _:
                 return []
+
+
+def _counted(tenant: str, run: str, attempt: int, usage: Usage) -> Change:
+    tokens = {
+        "input_tokens": usage.input_tokens,
+        "output_tokens": usage.output_tokens,
+        "reasoning_tokens": usage.reasoning_tokens,
+    }
+    return Patch(USAGE, {"tenant": tenant, "id": f"{run}#{attempt}"}, tokens)
 
 
 @dataclass(slots=True)

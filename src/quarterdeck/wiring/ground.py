@@ -31,7 +31,10 @@ from quarterdeck.engine.money import Prices
 from quarterdeck.engine.policy.redact import Redactor
 from quarterdeck.engine.policy.rules import remember
 from quarterdeck.engine.policy.shell import judge
+from quarterdeck.events.run import Loop
+from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.parts import Persona
 from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
@@ -156,6 +159,14 @@ def station_of(ground: Ground) -> Station:
     async def prices(tenant: TenantId) -> Prices:
         return (await terms(tenant)).prices
 
+    async def loop_of(tenant: TenantId, persona: Persona | None) -> Loop:
+        """`native` for a model that calls tools itself. One that cannot be had is told by the run."""
+        try:
+            traits = (await ground.providers.of(tenant, persona).model("thinker")).traits
+        except ModelFailed:
+            return "native"
+        return "native" if traits.tools and not traits.slight else "roles"
+
     desk = Desk(ground.log, SystemIds(), SystemClock())
     deadline_s = ground.settings.deadline_s or None
     return Station(
@@ -171,6 +182,7 @@ def station_of(ground: Ground) -> Station:
         Access(ground.log, desk.clock),
         Tenancy(ground.vault, ground.places.judge, prices, ground.providers.try_out),
         Doors(ground.settings.guarded, frozenset(ground.settings.hosts), ground.settings.proxied),
+        loop_of,
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import orjson
 from fastapi import APIRouter, Depends, Query
@@ -12,8 +12,8 @@ from starlette.responses import Response
 from quarterdeck.actions.approvals import answer, revoke_rule
 from quarterdeck.engine.approval import Answer
 from quarterdeck.events.tool import Decision, Reach
-from quarterdeck.kernel.errors import NotFound
 from quarterdeck.ports import Query as Find
+from quarterdeck.server import reach
 from quarterdeck.server.approval_wire import Allow, Approval, Deny, Outcome, Rule, State, approval
 from quarterdeck.server.body import described, json_body
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
@@ -54,7 +54,7 @@ async def list_approvals(
 
 @router.get("/approvals/{approval_id}")
 async def one_approval(here: Here, approval_id: str) -> Approval:
-    return approval(await approval_line(here, approval_id))
+    return approval((await reach.approval(here, approval_id)).line)
 
 
 @router.post("/approvals/{approval_id}/allow_once", openapi_extra=described(Allow, required=False))
@@ -92,7 +92,7 @@ async def list_rules(
     here: Here, request: Request, response: Response, after: After = None, limit: Limit = 100
 ) -> list[Rule]:
     """What is allowed for always, until it is revoked."""
-    where = {"tenant": here.scope.tenant, "active": 1}
+    where = {**reach.whose(here), "active": 1}
     lines = await here.desk.log.find(Find(RULES, where, "id", after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
     return [Rule(**{name: line[name] for name in Rule.model_fields}) for line in lines]
@@ -101,7 +101,7 @@ async def list_rules(
 @router.delete("/rules/{rule_id}", status_code=204)
 async def revoke(here: Here, rule_id: str) -> None:
     """From the next call on it is asked about again."""
-    await revoke_rule(here.desk, here.scope, rule_id)
+    await revoke_rule(here.desk, (await reach.rule(here, rule_id)).scope, rule_id)
 
 
 async def _allow(here: Station, approval_id: str, said: Allow, reach: Reach) -> Approval:
@@ -110,15 +110,8 @@ async def _allow(here: Station, approval_id: str, said: Allow, reach: Reach) -> 
 
 
 async def _answered(here: Station, approval_id: str, said: Answer) -> Approval:
-    await answer(here.desk, here.scope, approval_id, said)
-    return approval(await approval_line(here, approval_id))
-
-
-async def approval_line(here: Station, approval_id: str) -> dict[str, Any]:
-    line = await here.desk.log.get(APPROVALS, tenant=here.scope.tenant, id=approval_id)
-    if line is None:
-        raise NotFound("There is no such approval.", code="approval_not_found")
-    return line
+    await answer(here.desk, (await reach.approval(here, approval_id)).scope, approval_id, said)
+    return approval((await reach.approval(here, approval_id)).line)
 
 
 async def _listed(
@@ -131,7 +124,7 @@ async def _listed(
     *,
     descending: bool,
 ) -> list[Approval]:
-    wanted = {"tenant": here.scope.tenant, **where}
+    wanted = {**reach.whose(here), **where}
     query = Find(APPROVALS, wanted, "id", descending=descending, after=checked_after(after), limit=limit)
     lines = await here.desk.log.find(query)
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)

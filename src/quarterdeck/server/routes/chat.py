@@ -14,6 +14,7 @@ from quarterdeck.events.run import RunFinished, RunWaiting
 from quarterdeck.kernel.errors import ModelFailed, Unavailable
 from quarterdeck.kernel.ids import run_stream
 from quarterdeck.log.rows import event_of
+from quarterdeck.server import reach
 from quarterdeck.server.body import described, json_body
 from quarterdeck.server.problems import answer as problem
 from quarterdeck.server.problems import of_model
@@ -38,7 +39,7 @@ async def chat_stream(here: Here, taken: TakenBody, key: Key = None) -> Response
     """Start a run and watch it. Leaving does not stop it; `GET /v1/tasks/{task_id}/stream` goes on from any event."""
     started = await _start(here, taken, key, "chat_stream")
     if started.again:
-        return await attached(here, {"id": started.task, "conversation": started.conversation}, None, "start")
+        return await attached(here, await reach.task(here, started.task), None, "start")
     cursor = here.desk.log.follow(run_stream(here.scope.tenant, started.task))
     door = RunDoor(started.task, started.conversation, here.desk.log.epoch)
     return EventStream(cursor, door, here.streams, last=TO_REST)

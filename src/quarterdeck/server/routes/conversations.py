@@ -8,12 +8,12 @@ from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import Response
 
-from quarterdeck.kernel.errors import NotFound
 from quarterdeck.ports import Query as Find
+from quarterdeck.server import reach
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here
 from quarterdeck.server.wire import Conversation, ConversationLine, Said
-from quarterdeck.views.tables import CONVERSATIONS, MESSAGES
+from quarterdeck.views.talk import CONVERSATIONS, MESSAGES
 
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
@@ -25,7 +25,7 @@ async def list_conversations(
     here: Here, request: Request, response: Response, after: After = None, limit: Limit = 50
 ) -> list[ConversationLine]:
     """In descending order of their ids, which for ids that the server gave is the latest first."""
-    where = {"tenant": here.scope.tenant}
+    where = reach.whose(here)
     query = Find(CONVERSATIONS, where, "id", descending=True, after=checked_after(after), limit=limit)
     lines = await here.desk.log.find(query)
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
@@ -34,16 +34,14 @@ async def list_conversations(
 
 @router.get("/{conversation_id}")
 async def one_conversation(here: Here, conversation_id: str) -> Conversation:
-    line = await here.desk.log.get(CONVERSATIONS, tenant=here.scope.tenant, id=conversation_id)
-    if line is None:
-        raise NotFound("There is no such conversation.", code="conversation_not_found")
-    where = {"tenant": here.scope.tenant, "conversation": conversation_id}
+    there = await reach.conversation(here, conversation_id)
+    line, where = there.line, {"tenant": there.scope.tenant, "conversation": conversation_id}
     messages = await here.desk.log.find(Find(MESSAGES, where, "place", limit=MOST_MESSAGES))
     return Conversation(**_public(line), messages=[_said(message) for message in messages])
 
 
 def _public(line: dict[str, Any]) -> dict[str, Any]:
-    return {name: line[name] for name in ConversationLine.model_fields}
+    return {**{name: line[name] for name in ConversationLine.model_fields if name in line}, "tenant_id": line["tenant"]}
 
 
 def _said(line: dict[str, Any]) -> Said:

@@ -9,13 +9,11 @@ from starlette.responses import Response
 
 from quarterdeck.actions.approvals import give_password
 from quarterdeck.actions.steering import edit_intervention, intervene, retract_intervention
-from quarterdeck.kernel.errors import Conflict, NotFound
-from quarterdeck.kernel.ids import RunId, run_stream
+from quarterdeck.kernel.errors import Conflict
 from quarterdeck.ports import Query
+from quarterdeck.server import reach
 from quarterdeck.server.approval_wire import Continue, Edit, Intervene, Intervention, Password, intervention
 from quarterdeck.server.body import described, json_body
-from quarterdeck.server.routes.approvals import approval_line
-from quarterdeck.server.routes.tasks import task_line
 from quarterdeck.server.sse import TO_REST, EventStream
 from quarterdeck.server.station import Here, Station
 from quarterdeck.views.approvals import INTERVENTIONS
@@ -32,50 +30,52 @@ TakenPassword = Annotated[tuple[Password, bytes], Depends(json_body(Password))]
 @router.post("/interventions", status_code=202, openapi_extra=described(Intervene))
 async def step_in(here: Here, task_id: str, taken: TakenWord) -> Intervention:
     """Say something to a run that works. The receipt tells from which step on it was heeded."""
-    await task_line(here, task_id)
-    ident = await intervene(here.desk, here.scope, task_id, taken[0].mode, taken[0].text)
-    return await _receipt(here, task_id, ident)
+    run = await reach.task(here, task_id)
+    ident = await intervene(here.desk, run.scope, task_id, taken[0].mode, taken[0].text)
+    return await _receipt(here, run, ident)
 
 
 @router.get("/interventions")
 async def list_interventions(here: Here, task_id: str) -> list[Intervention]:
-    await task_line(here, task_id)
-    where = {"tenant": here.scope.tenant, "run": task_id}
+    run = await reach.task(here, task_id)
+    where = {"tenant": run.scope.tenant, "run": task_id}
     return [intervention(line) for line in await here.desk.log.find(Query(INTERVENTIONS, where, "id", limit=500))]
 
 
 @router.get("/interventions/{intervention_id}")
 async def one_intervention(here: Here, task_id: str, intervention_id: str) -> Intervention:
-    return await _receipt(here, task_id, intervention_id)
+    return await _receipt(here, await reach.task(here, task_id), intervention_id)
 
 
 @router.patch("/interventions/{intervention_id}", openapi_extra=described(Edit))
 async def change_intervention(here: Here, task_id: str, intervention_id: str, taken: TakenEdit) -> Intervention:
     """Until it is heeded."""
-    await edit_intervention(here.desk, here.scope, task_id, intervention_id, taken[0].text)
-    return await _receipt(here, task_id, intervention_id)
+    run = await reach.task(here, task_id)
+    await edit_intervention(here.desk, run.scope, task_id, intervention_id, taken[0].text)
+    return await _receipt(here, run, intervention_id)
 
 
 @router.delete("/interventions/{intervention_id}")
 async def take_back(here: Here, task_id: str, intervention_id: str) -> Intervention:
     """Until it is heeded."""
-    await retract_intervention(here.desk, here.scope, task_id, intervention_id)
-    return await _receipt(here, task_id, intervention_id)
+    run = await reach.task(here, task_id)
+    await retract_intervention(here.desk, run.scope, task_id, intervention_id)
+    return await _receipt(here, run, intervention_id)
 
 
-async def _receipt(here: Station, task_id: str, ident: str) -> Intervention:
-    line = await here.desk.log.get(INTERVENTIONS, tenant=here.scope.tenant, id=ident)
-    if line is None or line["run"] != task_id:
-        raise NotFound("There is no such intervention.", code="intervention_not_found")
+async def _receipt(here: Station, run: reach.Found, ident: str) -> Intervention:
+    line = await here.desk.log.get(INTERVENTIONS, tenant=run.scope.tenant, id=ident)
+    if line is None or line["run"] != run.line["id"]:
+        raise reach.missing("intervention")
     return intervention(line)
 
 
 @router.post("/continue/stream", response_class=Response, openapi_extra=described(Continue))
 async def continue_stream(here: Here, task_id: str, taken: TakenContinue) -> Response:
     """Watch how a run goes on from a decision."""
-    line = await approval_line(here, taken[0].approval_id)
+    line = (await reach.approval(here, taken[0].approval_id)).line
     if line["run"] != task_id:
-        raise NotFound("There is no such approval.", code="approval_not_found")
+        raise reach.missing("approval")
     if line["decided_place"] is None:
         raise Conflict("The approval has not been answered yet.", code="approval_pending")
     return await _from(here, task_id, line["decided_place"])
@@ -85,12 +85,12 @@ async def continue_stream(here: Here, task_id: str, taken: TakenContinue) -> Res
 async def password_stream(here: Here, task_id: str, taken: TakenPassword) -> Response:
     """Hand over the one-time password that an approved command waits for, and watch how the run goes on."""
     said = taken[0]
-    place = await give_password(here.desk, here.scope, here.lockbox, task_id, said.approval_id, said.password)
+    run = await reach.task(here, task_id)
+    place = await give_password(here.desk, run.scope, here.lockbox, task_id, said.approval_id, said.password)
     return await _from(here, task_id, place)
 
 
 async def _from(here: Station, task_id: str, place: int) -> Response:
-    line = await task_line(here, task_id)
-    door = RunDoor(line["id"], line["conversation"], here.desk.log.epoch)
-    cursor = here.desk.log.follow(run_stream(here.scope.tenant, RunId(task_id)), place - 1)
-    return EventStream(cursor, door, here.streams, last=TO_REST)
+    run = await reach.task(here, task_id)
+    door = RunDoor(run.line["id"], run.line["conversation"], here.desk.log.epoch)
+    return EventStream(here.desk.log.follow(run.run, place - 1), door, here.streams, last=TO_REST)

@@ -9,10 +9,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.actions.runs import stop_run
-from quarterdeck.kernel.errors import NotFound
-from quarterdeck.kernel.ids import RunId, run_stream
+from quarterdeck.kernel.ids import RunId, StreamName
 from quarterdeck.ports import Query as Find
 from quarterdeck.ports import Row
+from quarterdeck.server import reach
 from quarterdeck.server.body import described, json_body
 from quarterdeck.server.resume import at_floor, attached
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
@@ -50,8 +50,8 @@ async def list_tasks(
     after: After = None,
     limit: Limit = 50,
 ) -> list[Task]:
-    """The latest first."""
-    where: dict[str, object] = {"tenant": here.scope.tenant}
+    """The latest first; to an operator of the server, those of every tenant."""
+    where = reach.whose(here)
     where |= {"conversation": conversation_id} if conversation_id is not None else {}
     where |= {"status": status} if status is not None else {}
     lines = await here.desk.log.find(Find(RUNS, where, "id", descending=True, after=checked_after(after), limit=limit))
@@ -61,7 +61,7 @@ async def list_tasks(
 
 @router.get("/{task_id}")
 async def one_task(here: Here, task_id: str) -> Task:
-    return _task(await task_line(here, task_id))
+    return _task((await reach.task(here, task_id)).line)
 
 
 @router.get("/{task_id}/events")
@@ -74,8 +74,8 @@ async def task_events(
     limit: Limit = 500,
 ) -> list[TaskEvent]:
     """What happened so far, in order. Where the past was trimmed, the first is a `stream.gap` with a snapshot."""
-    line = await task_line(here, task_id)
-    log, name = here.desk.log, run_stream(here.scope.tenant, RunId(line["id"]))
+    run = await reach.task(here, task_id)
+    line, log, name = run.line, here.desk.log, run.run
     door = RunDoor(line["id"], line["conversation"], log.epoch)
     rows = await log.read(name, after, limit)
     told = [_event(row, each) for row in rows for each in door.told(row) if each[0] > after]
@@ -84,17 +84,16 @@ async def task_events(
         gone = {"task_id": door.task, "from": after + 1, "to": shot.seq, "snapshot": shot.told()}
         told.insert(0, _event(rows[0], (shot.seq, "stream.gap", gone)))
     if len(told) < limit and not line["open"]:
-        told += await _afterwards(here, line["id"], after)
+        told += await _afterwards(here, name, after)
     link_next(request, response, told[limit - 1].seq if len(told) >= limit else None)
     return told[:limit]
 
 
-async def _afterwards(here: Station, task_id: str, after: int) -> list[TaskEvent]:
+async def _afterwards(here: Station, run: StreamName, after: int) -> list[TaskEvent]:
     """What was made of the run when it had ended, counted on behind its last event."""
-    run, tenant = RunId(task_id), here.scope.tenant
-    state = await here.desk.log.look(run_stream(tenant, run))
+    state = await here.desk.log.look(run)
     head = 0 if state is None else state.head
-    later = enumerate(await told_after(here.desk.log, tenant, run), head + 1)
+    later = enumerate(await told_after(here.desk.log, run.tenant, RunId(run.key)), head + 1)
     return [
         TaskEvent(seq=seq, at=each.at, event_type=each.event_type, payload=each.payload)
         for seq, each in later
@@ -111,8 +110,8 @@ async def watch_task(
     here: Here, task_id: str, after: Place = None, begin: Begin = "start", last_event_id: LastId = None
 ) -> Response:
     """Attach at any time, resume from any event."""
-    line = await task_line(here, task_id)
-    return await attached(here, line, last_event_id or after, begin)
+    run = await reach.task(here, task_id)
+    return await attached(here, run, last_event_id or after, begin)
 
 
 TakenReason = Annotated[tuple[StopRequest, bytes], Depends(json_body(StopRequest, optional=True))]
@@ -121,15 +120,9 @@ TakenReason = Annotated[tuple[StopRequest, bytes], Depends(json_body(StopRequest
 @router.post("/{task_id}/stop", status_code=202, openapi_extra=described(StopRequest, required=False))
 async def stop_task(here: Here, task_id: str, taken: TakenReason) -> Stopping:
     """End a run at once; the answer so far is kept."""
-    await stop_run(here.desk, here.scope, (await task_line(here, task_id))["id"], taken[0].reason)
+    run = await reach.task(here, task_id)
+    await stop_run(here.desk, run.scope, task_id, taken[0].reason)
     return Stopping(task_id=task_id)
-
-
-async def task_line(here: Station, task_id: str) -> dict[str, Any]:
-    line = await here.desk.log.get(RUNS, tenant=here.scope.tenant, id=task_id)
-    if line is None:
-        raise NotFound("There is no such task.", code="task_not_found")
-    return line
 
 
 def _event(row: Row, told: Told) -> TaskEvent:
@@ -139,4 +132,4 @@ def _event(row: Row, told: Told) -> TaskEvent:
 
 def _task(line: dict[str, Any]) -> Task:
     known = {name: line[name] for name in Task.model_fields if name in line}
-    return Task(task_id=line["id"], conversation_id=line["conversation"], **known)
+    return Task(task_id=line["id"], tenant_id=line["tenant"], conversation_id=line["conversation"], **known)
