@@ -15,7 +15,7 @@ _COUNT = itertools.count()
 
 @dataclass(frozen=True)
 class Office:
-    """An employee of a tenant of its own."""
+    """An employee of a tenant that may use the server's model."""
 
     server: Serving
     tenant: str
@@ -53,6 +53,8 @@ async def office(server: Serving, **profile: Any) -> Office:
     number = next(_COUNT)
     made = await ask(server, "POST", "/api/v1/tenants", {"name": f"Office {number}", "slug": f"office-{number}"})
     tenant = made.document["id"]
+    lent = await ask(server, "PUT", f"/api/v1/tenants/{tenant}/config", {"server_default": "when_unset"})
+    assert lent.status == 200, lent
     body = {"tenant_id": tenant, "name": "Анна", "system_prompt": "You are a helpful assistant.", **profile}
     hired = await ask(server, "POST", "/api/v1/employees", body)
     assert hired.status == 201, hired
