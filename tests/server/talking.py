@@ -49,11 +49,12 @@ class Office:
         return await ask(self.server, "POST", path, body, headers)
 
 
-async def office(server: Serving, **profile: Any) -> Office:
+async def office(server: Serving, config: Any = None, **profile: Any) -> Office:
     number = next(_COUNT)
     made = await ask(server, "POST", "/api/v1/tenants", {"name": f"Office {number}", "slug": f"office-{number}"})
     tenant = made.document["id"]
-    lent = await ask(server, "PUT", f"/api/v1/tenants/{tenant}/config", {"server_default": "when_unset"})
+    wanted = {"server_default": "when_unset", **(config or {})}
+    lent = await ask(server, "PUT", f"/api/v1/tenants/{tenant}/config", wanted)
     assert lent.status == 200, lent
     body = {"tenant_id": tenant, "name": "Анна", "system_prompt": "You are a helpful assistant.", **profile}
     hired = await ask(server, "POST", "/api/v1/employees", body)

@@ -213,13 +213,13 @@ async def test_a_provider_in_trouble_is_told_in_a_sentence_and_the_conversation_
 
 
 async def test_what_an_employee_asks_for_waits_in_sight_and_is_allowed_at_the_runtime_door(start: Start) -> None:
-    call = {"id": "c1", "name": "file_read", "arguments": {"path": "/etc/hostname"}}
-    server = start({"when": "host", "calls": [call]}, {"when": "host", "content": ["It is there."]})
-    here = await office(server)
+    call = {"id": "c1", "name": "file_write", "arguments": {"path": "tea.txt", "content": "green"}}
+    server = start({"when": "tea", "calls": [call]}, {"when": "tea", "content": ["It is there."]})
+    here = await office(server, config={"tools": ["file_write"]})
     ident = await here.open()
-    watch = await here.say(ident, "what is the host called?")
+    watch = await here.say(ident, "write down the tea")
     asked = await watch.until("tool_approval_requested")
-    assert (asked.data["type"], asked.data["tool"]) == ("tool_approval_requested", "file_read")
+    assert (asked.data["type"], asked.data["tool"]) == ("tool_approval_requested", "file_write")
     (pending,) = (await here.get("/v1/approvals/pending")).document
     assert pending["approval_id"] == asked.data["approval_id"]
     allowed = await here.post(f"/v1/approvals/{pending['approval_id']}/allow_once")
