@@ -43,8 +43,20 @@ def json_body(kind: type[T], *, optional: bool = False) -> Callable[[Request], A
 
 def described(kind: type[pydantic.BaseModel], *, required: bool = True) -> dict[str, Any]:
     """How the interface's description tells of such a body."""
-    content = {"application/json": {"schema": kind.model_json_schema()}}
+    schema = kind.model_json_schema()
+    content = {"application/json": {"schema": _whole(schema, schema.pop("$defs", {}))}}
     return {"requestBody": {"required": required, "content": content}}
+
+
+def _whole(schema: Any, parts: dict[str, Any]) -> Any:
+    """With each part in its place: where the schema will stand, a reference from its own root leads nowhere."""
+    if isinstance(schema, list):
+        return [_whole(each, parts) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if (reference := schema.get("$ref")) is not None:
+        return _whole(parts[reference.rpartition("/")[2]], parts)
+    return {name: _whole(each, parts) for name, each in schema.items()}
 
 
 async def read_bytes(request: Request, limit: int = LIMIT, *, optional: bool = False) -> bytes:
