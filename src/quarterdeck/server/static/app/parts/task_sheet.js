@@ -26,7 +26,12 @@ export function TaskSheet({ id, project, members }) {
       setWrong(/** @type {Error} */ (why).message);
     }
   }), [id]);
-  useEffect(() => box.current?.focus(), []);
+  useEffect(() => {
+    box.current?.focus();
+    const pressed = (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && close();
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
   const doing = async (/** @type {Promise<any>} */ what) => {
     setWrong("");
     try {
@@ -43,8 +48,7 @@ export function TaskSheet({ id, project, members }) {
   };
   const assign = (/** @type {any} */ event) =>
     doing(put(`/api/v1/tasks/${id}/assignees`, { members: [...event.target.selectedOptions].map((/** @type {any} */ one) => one.value) }));
-  return html`<aside class="side-sheet" role="dialog" aria-label=${task?.title ?? ""} tabindex="-1" ref=${box}
-      onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Escape" && close()}>
+  return html`<aside class="side-sheet" role="dialog" aria-label=${task?.title ?? ""} tabindex="-1" ref=${box}>
     <header class="row"><span class="grow"></span><button class="quiet" onClick=${close} aria-label=${t("Close")}>✕</button></header>
     ${wrong && html`<p class="wrong" role="alert">${wrong}</p>`}
     ${task && html`
