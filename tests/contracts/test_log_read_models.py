@@ -11,7 +11,7 @@ from logroom import TENANT, Shelf, everything, kept, rebuilt, said, soon, stream
 from quarterdeck.actions.deleting import delete_conversation
 from quarterdeck.actions.desk import Desk
 from quarterdeck.adapters.system import SystemIds
-from quarterdeck.events.access import TokenIssued, TokenRevoked, TokenUsed
+from quarterdeck.events.access import TokenIssued, TokenRevoked, TokenUsed, UserAdded, UserChanged, UserRemoved
 from quarterdeck.events.after import AfterRequested
 from quarterdeck.events.base import Event
 from quarterdeck.events.memory import MemoryAccepted, MemoryEdited, MemoryForgotten, MemoryStored
@@ -190,7 +190,7 @@ async def test_adding_to_and_dropping_what_is_not_there_does_nothing(shelf: Shel
     assert kept(shelf.store)["memory"] == []
 
 
-async def test_tokens_that_were_issued_used_and_revoked_are_what_the_whole_log_gives(shelf: Shelf, log: Log) -> None:
+async def test_users_and_tokens_are_what_the_whole_log_gives(shelf: Shelf, log: Log) -> None:
     chance = random.Random(10)
     for number in range(60):
         token = f"t{number % 12}"
@@ -200,8 +200,11 @@ async def test_tokens_that_were_issued_used_and_revoked_are_what_the_whole_log_g
             TokenRevoked(token, "person:owner"),
         ]
         await log.append(Entry(stream(token, "token", f"tenant{number % 2}"), (chance.choice(course),)))
+        people: list[Event] = [UserAdded(f"n{number}", "member"), UserChanged(role="viewer"), UserRemoved()]
+        await log.append(Entry(stream(f"u{number % 7}", "user", f"tenant{number % 2}"), (chance.choice(people),)))
     assert kept(shelf.store) == rebuilt(shelf.store)
     assert any(line["revoked_at"] and line["used_at"] for line in kept(shelf.store)["token"])
+    assert {line["removed"] for line in kept(shelf.store)["user"]} == {0, 1}
     shelf.open()
     assert kept(shelf.store) == rebuilt(shelf.store)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from quarterdeck.actions.desk import Desk
 from quarterdeck.engine.access import ACTOR, ROLES, Role, check_grant, digest_of, expired
@@ -17,8 +17,6 @@ from quarterdeck.log.entries import Entry
 from quarterdeck.ports import Once
 
 LONGEST_NAME = 100
-# How a token stands, by its id; None where there is none.
-Find: TypeAlias = Callable[[str], Awaitable[Mapping[str, Any] | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,16 +58,15 @@ def new_token(desk: Desk, scope: Scope, wanted: Wanted) -> Issued:
     return Issued(ident, token, Entry(token_stream(tenant, ident), (event,), actor=scope.actor))
 
 
-async def revoke_token(desk: Desk, scope: Scope, token: str, find: Find) -> None:
+async def revoke_token(desk: Desk, scope: Scope, line: Mapping[str, Any]) -> None:
     """From now on nobody is known by it, and what is open with it ends. Revoking it again changes nothing."""
-    line = await find(token)
-    if line is None or line["tenant"] != scope.tenant:
+    if line["tenant"] != scope.tenant:
         raise NotFound("There is no such token.", code="token_not_found")
     if line["actor"] != scope.actor and not scope.may("manage"):
         raise NotAllowed("Only those who manage this tenant revoke the tokens of others.", code="not_allowed")
     check_grant(scope, line["role"])
     if line["revoked_at"] is None:
-        await end_token(desk, scope, token)
+        await end_token(desk, scope, line["id"])
 
 
 async def end_token(desk: Desk, scope: Scope, token: str) -> None:

@@ -43,6 +43,13 @@ def check_grant(scope: Scope, role: Role) -> None:
         raise NotAllowed(f"You may not make anybody {role}: that role may do more than you.", code="role_too_high")
 
 
+def role_of(scope: Scope) -> Role:
+    """The highest role that gives no more than this scope has."""
+    if scope.operator:
+        return "operator"
+    return next((role for role in reversed(ROLES[:-1]) if all(map(scope.may, RIGHTS[role]))), "viewer")
+
+
 def id_of(token: str) -> str | None:
     """The id of the token, or None for what is none: nothing else is done with that."""
     found = TOKEN.fullmatch(token)

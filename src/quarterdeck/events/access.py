@@ -1,4 +1,4 @@
-"""What can happen to a token: what somebody shows to say who they are."""
+"""What can happen to the users of a tenant, and to tokens: what somebody shows to say who they are."""
 
 from __future__ import annotations
 
@@ -35,3 +35,24 @@ class TokenRevoked(Event):
     KIND: ClassVar[str] = "token.revoked"
     token: str
     by: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserAdded(Event):
+    KIND: ClassVar[str] = "user.added"
+    name: str
+    role: str
+
+
+@dataclass(frozen=True, slots=True)
+class UserChanged(Event):
+    """What is None stays as it was."""
+
+    KIND: ClassVar[str] = "user.changed"
+    name: str | None = None
+    role: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserRemoved(Event):
+    KIND: ClassVar[str] = "user.removed"

@@ -88,6 +88,10 @@ def token_stream(tenant: TenantId, token: str) -> StreamName:
     return StreamName(tenant, "token", token)
 
 
+def user_stream(tenant: TenantId, user: str) -> StreamName:
+    return StreamName(tenant, "user", user)
+
+
 def command_audit(tenant: TenantId) -> StreamName:
     return StreamName(tenant, "audit", "commands")
 

@@ -16,11 +16,13 @@ class Shown:
     """What a scope is known by: the streams in which that may be ended, and when it ends by itself.
 
     `lends_until` bounds the life of what may be issued with it: a browser's session ends sooner than what it may lend.
+    `seen` counts what had ended before it was looked at: what ends later ends this.
     """
 
     by: tuple[str, ...]
     ends_at: float | None = None
     lends_until: float | None = None
+    seen: int = 0
 
 
 @dataclass(frozen=True, slots=True)

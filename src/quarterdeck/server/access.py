@@ -6,10 +6,10 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quarterdeck.engine.access import digest_of, expired, id_of
-from quarterdeck.events.access import TokenRevoked, TokenUsed
+from quarterdeck.events.access import TokenRevoked, TokenUsed, UserChanged, UserRemoved
 from quarterdeck.kernel.errors import Problem
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.kernel.scope import Scope
@@ -22,7 +22,7 @@ from quarterdeck.views.access import authenticate
 REMEMBERED = 10_000
 USED_S = 3600.0  # how often it is told that a token is in use
 LONGEST_TIMER_S = 24 * 3600.0
-ENDING = frozenset({TokenRevoked.KIND})
+ENDING = frozenset({TokenRevoked.KIND, UserChanged.KIND, UserRemoved.KIND})
 
 logger = logging.getLogger("quarterdeck.server")
 
@@ -75,7 +75,7 @@ class Access:
         self._log, self._clock = log, clock
         self._known: OrderedDict[str, _Known] = OrderedDict()
         self._watches: dict[str, set[_Watch]] = {}
-        self._ended: OrderedDict[str, None] = OrderedDict()
+        self._ended: OrderedDict[str, int] = OrderedDict()
         self._endings = 0
         self._noting: set[asyncio.Task[None]] = set()
         self._leave = log.listen(self._heard)
@@ -104,7 +104,7 @@ class Access:
         if scope.shown is None:
             return _nothing
         watch = _Watch(self._watches, scope.shown.by, act)
-        if any(name in self._ended for name in watch.names):
+        if any(self._ended.get(name, 0) > scope.shown.seen for name in watch.names):
             watch.due()
         elif scope.shown.ends_at is not None:
             watch.count_down(scope.shown.ends_at, self._clock)
@@ -115,11 +115,12 @@ class Access:
         while True:
             endings = self._endings
             scope = await authenticate(self._log, token, self._clock.now())
-            if scope is None:
+            if scope is None or scope.shown is None:
                 return None
             if endings == self._endings:
                 break
-        known = self._known.setdefault(digest, _Known(scope))
+        seen = replace(scope, shown=replace(scope.shown, seen=endings))
+        known = self._known.setdefault(digest, _Known(seen))
         if len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
         return known
@@ -131,7 +132,8 @@ class Access:
 
     def _end(self, name: str) -> None:
         self._endings += 1
-        self._ended[name] = None
+        self._ended[name] = self._endings
+        self._ended.move_to_end(name)
         if len(self._ended) > REMEMBERED:
             self._ended.popitem(last=False)
         for digest, known in list(self._known.items()):

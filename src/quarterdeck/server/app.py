@@ -29,7 +29,9 @@ from quarterdeck.server.routes import (
     talks,
     tasks,
     tenants,
+    tokens,
     usage,
+    users,
 )
 from quarterdeck.server.routes.board import cards, chats, members, projects, work
 from quarterdeck.server.sse import LATER, CarriedOut
@@ -81,8 +83,9 @@ def create_app(house: House, version: str) -> FastAPI:
     speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
     platform = (tenants, employees, talks, messages)
+    access = (users, tokens)
     board = (members, projects, chats, cards, work)
-    for routes in (*speaking, *keeping, *platform, *board):
+    for routes in (*speaking, *keeping, *platform, *access, *board):
         app.include_router(routes.router)
     check_complete(app)
     policy = Policy()

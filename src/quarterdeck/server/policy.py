@@ -111,6 +111,16 @@ POLICY: tuple[Line, ...] = (
     ("PUT", "/api/v1/tasks/{task_id}/assignees", "work"),
     ("PUT", "/api/v1/tasks/{task_id}/dependencies", "work"),
     ("PUT", "/api/v1/tasks/{task_id}/status", "work"),
+    # Who may do what
+    ("GET", "/api/v1/me", "known"),
+    ("GET", "/api/v1/tokens", "known"),
+    ("POST", "/api/v1/tokens", "read"),
+    ("DELETE", "/api/v1/tokens/{token_id}", "known"),
+    ("GET", "/api/v1/users", "read"),
+    ("POST", "/api/v1/users", "manage"),
+    ("GET", "/api/v1/users/{user_id}", "read"),
+    ("PATCH", "/api/v1/users/{user_id}", "manage"),
+    ("DELETE", "/api/v1/users/{user_id}", "manage"),
     # Tenants and employees
     ("POST", "/api/v1/tenants", "operate"),
     ("GET", "/api/v1/tenants", "known"),

@@ -1,4 +1,4 @@
-"""The read model of tokens, and what one that is shown says of whoever shows it."""
+"""The read models of users and tokens, and what a token that is shown says of whoever shows it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from quarterdeck.engine.access import RIGHTS, expired, id_of, same
 from quarterdeck.events import access
 from quarterdeck.events.base import Recorded
-from quarterdeck.kernel.ids import TenantId, token_stream
+from quarterdeck.kernel.ids import TenantId, token_stream, user_stream
 from quarterdeck.kernel.scope import Scope, Shown
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Change, Patch, Put, Table
@@ -33,6 +33,34 @@ TOKENS = Table(
     key=("id",),
     lookups=(("tenant", "id"), ("tenant", "actor", "id"), ("parent", "id")),
 )
+USERS = Table(
+    "user",
+    {
+        "tenant": "text",
+        "id": "text",
+        "name": "text",
+        "role": "text",
+        "added_at": "real",
+        "removed": "integer",
+    },
+    key=("tenant", "id"),
+    lookups=(("id",), ("tenant", "removed", "id")),
+)
+
+
+class UsersView:
+    def apply(self, fact: Recorded) -> Sequence[Change]:
+        key = {"tenant": fact.tenant, "id": fact.stream.partition("/")[2]}
+        match fact.event:
+            case access.UserAdded(name, role):
+                return [Put(USERS, {**key, "name": name, "role": role, "added_at": fact.at, "removed": 0})]
+            case access.UserChanged(name, role):
+                said = {"name": name, "role": role}
+                return [Patch(USERS, key, {what: value for what, value in said.items() if value is not None})]
+            case access.UserRemoved():
+                return [Patch(USERS, key, {"removed": 1})]
+            case _:
+                return []
 
 
 class TokensView:
@@ -56,27 +84,31 @@ async def authenticate(log: Log, token: str, now: float) -> Scope | None:
     line = None if ident is None else await log.get(TOKENS, id=ident)
     if line is None or not same(line["digest"], token) or not _good(line, now):
         return None
-    if line["parent"] is None:
-        return _scope(line, Shown((_stream(line),), line["expires_at"], line["expires_at"]))
-    parent = await log.get(TOKENS, id=line["parent"])
+    parent = line if line["parent"] is None else await log.get(TOKENS, id=line["parent"])
     if parent is None or not _good(parent, now):
         return None
-    return _scope(line, Shown((_stream(line), _stream(parent)), line["expires_at"], parent["expires_at"]))
+    return await _scope(log, line, parent)
+
+
+async def _scope(log: Log, line: Mapping[str, Any], parent: Mapping[str, Any]) -> Scope | None:
+    """Nobody may more than their token and, for a user of the tenant, than that user. A role that this release does not
+    know may nothing."""
+    tenant, rights = TenantId(line["tenant"]), RIGHTS.get(line["role"], frozenset())
+    by = [str(token_stream(tenant, each)) for each in dict.fromkeys((line["id"], parent["id"]))]
+    kind, _, name = line["actor"].partition(":")
+    user = await log.get(USERS, tenant=tenant, id=name) if kind == "person" and line["role"] != "operator" else None
+    if user is not None:
+        if user["removed"]:
+            return None
+        rights &= RIGHTS.get(user["role"], frozenset())
+        by.append(str(user_stream(tenant, name)))
+    shown = Shown(tuple(by), line["expires_at"], parent["expires_at"])
+    return Scope(tenant, line["actor"], rights, line["role"] == "operator", shown)
 
 
 def _good(line: Mapping[str, Any], now: float) -> bool:
     return line["revoked_at"] is None and not expired(line["expires_at"], now)
 
 
-def _stream(line: Mapping[str, Any]) -> str:
-    return str(token_stream(TenantId(line["tenant"]), line["id"]))
-
-
-def _scope(line: Mapping[str, Any], shown: Shown) -> Scope:
-    """A role that this release does not know may do nothing."""
-    rights = RIGHTS.get(line["role"], frozenset())
-    return Scope(TenantId(line["tenant"]), line["actor"], rights, line["role"] == "operator", shown)
-
-
-TABLES = (TOKENS,)
-VIEWS = (TokensView(),)
+TABLES = (USERS, TOKENS)
+VIEWS = (UsersView(), TokensView())
