@@ -68,7 +68,7 @@ class Deck:
         assert process.stdout is not None
         assert process.stderr is not None
         greeting = process.stdout.readline()
-        assert "is at http://" in greeting, process.stderr.read()
+        assert "is at http" in greeting, process.stderr.read()
         self.url = greeting.split(" is at ")[1].split()[0]
         return process
 

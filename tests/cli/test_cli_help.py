@@ -44,6 +44,7 @@ def test_help_loads_none_of_the_heavy_rooms() -> None:
         *(["memory", part] for part in ("list", "search", "add", "edit", "forget", "accept", "export")),
         *(["experience", part] for part in ("list", "accept", "reject", "forget", "reflect")),
         ["models", "install"],
+        *(["tokens", part] for part in ("create", "list", "revoke")),
     ],
     ids=" ".join,
 )

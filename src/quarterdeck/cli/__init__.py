@@ -22,6 +22,7 @@ COMMANDS = {
     "audit": ("quarterdeck.cli.audit", "list, export and verify the commands that were run"),
     "memory": ("quarterdeck.cli.memory", "what is remembered: read, correct, forget"),
     "experience": ("quarterdeck.cli.experience", "lessons that runs taught: accept, reject"),
+    "tokens": ("quarterdeck.cli.tokens", "who may speak to the server: issue, list, revoke"),
     "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
     "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
     "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),

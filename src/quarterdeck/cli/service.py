@@ -34,7 +34,7 @@ class Service:
 def connected(stage: Backstage, asked: argparse.Namespace) -> Iterator[Service]:
     """The server at the address asked for, which must be there."""
     url = url_of(asked)
-    service = _at(stage, url)
+    service = _at(stage, url, settings_of(asked).token)
     if service is None:
         raise Unreachable(
             f"No server answers at {url}. Start one with `quarterdeck serve`, or name another with --url."
@@ -49,14 +49,14 @@ def connected(stage: Backstage, asked: argparse.Namespace) -> Iterator[Service]:
 def connected_or_started(stage: Backstage, asked: argparse.Namespace, screen: Screen) -> Iterator[Service]:
     """The server at the address asked for; where that is on this machine and silent, one inside this process."""
     url = url_of(asked)
-    if urlsplit(url).hostname not in LOOPBACK or _at(stage, url, keep=False) is not None:
+    if urlsplit(url).hostname not in LOOPBACK or _at(stage, url, settings_of(asked).token, keep=False) is not None:
         with connected(stage, asked) as service:
             yield service
         return
     inside = _inside(asked, url)
     screen.note(f"(no server answers at {url}; this command runs one of its own, at {inside.url})")
     stage.run(inside.open())
-    client = Client(inside.url)
+    client = Client(inside.url, token=settings_of(asked).token)
     try:
         yield Service(client, stage.run(client.ready(FIRST_ANSWER_S)), inside=True)
     except KeyboardInterrupt:
@@ -67,8 +67,8 @@ def connected_or_started(stage: Backstage, asked: argparse.Namespace, screen: Sc
         _close(stage, inside)
 
 
-def _at(stage: Backstage, url: str, *, keep: bool = True) -> Service | None:
-    client = Client(url)
+def _at(stage: Backstage, url: str, token: str | None, *, keep: bool = True) -> Service | None:
+    client = Client(url, token=token)
     about = None
     try:
         about = stage.run(client.ready())

@@ -20,11 +20,16 @@ READY_S = 5.0
 
 
 class Client:
-    """Used within `async with`, on one event loop. Every refusal is a `Problem` with a code and a sentence."""
+    """Used within `async with`, on one event loop. Every refusal is a `Problem` with a code and a sentence.
 
-    def __init__(self, url: str = "http://127.0.0.1:8101", *, patience: Patience | None = None) -> None:
+    `token` is shown to a server that asks for one.
+    """
+
+    def __init__(
+        self, url: str = "http://127.0.0.1:8101", *, token: str | None = None, patience: Patience | None = None
+    ) -> None:
         self._patience = patience or Patience()
-        self._http = Http(url, self._patience.silence_s)
+        self._http = Http(url, self._patience.silence_s, token)
         self.memory, self.experience = MemoryCalls(self._http), ExperienceCalls(self._http)
 
     @property
@@ -101,6 +106,12 @@ class Client:
     async def get(self, path: str, **params: object) -> Any:
         """What stands at a path, as JSON; a parameter that is None is left out."""
         return await self._json("GET", path, params)
+
+    async def post(self, path: str, body: object) -> Any:
+        return await self._json("POST", path, body=body)
+
+    async def delete(self, path: str) -> None:
+        await self._json("DELETE", path)
 
     async def lines(self, path: str) -> AsyncGenerator[bytes, None]:
         """What stands at a path, a line at a time."""

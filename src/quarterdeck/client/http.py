@@ -18,11 +18,13 @@ BROKEN = (aiohttp.ClientError, OSError)
 CONNECT_S = 10.0
 ANSWER_S = 30.0
 LONGEST_PROBLEM = 1 << 20
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 class Http:
-    def __init__(self, url: str, silence_s: float) -> None:
+    def __init__(self, url: str, silence_s: float, token: str | None = None) -> None:
         self.url, self._silence_s = checked_url(url), silence_s
+        self._shown = {} if token is None else {"authorization": f"Bearer {checked_token(token, self.url)}"}
         self._session: aiohttp.ClientSession | None = None
 
     async def json(
@@ -69,7 +71,8 @@ class Http:
         """The answer, if it is a success; else `Refused` or `Passing`."""
         if self._session is None:
             timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_S, sock_read=self._silence_s)
-            self._session = aiohttp.ClientSession(timeout=timeout, connector=aiohttp.TCPConnector(limit=0))
+            connector = aiohttp.TCPConnector(limit=0)
+            self._session = aiohttp.ClientSession(timeout=timeout, connector=connector, headers=self._shown)
         request = self._session.request(
             method, self.url + path, params=params, headers=headers, data=data, allow_redirects=False
         )
@@ -113,6 +116,16 @@ async def _refusal(response: aiohttp.ClientResponse) -> Refused | Passing:
     except orjson.JSONDecodeError:
         document = None
     return refusal(response.status, document, response.headers.get("retry-after"))
+
+
+def checked_token(token: str, url: str) -> str:
+    """One that may travel to this address: in the clear it stays on this machine."""
+    found = urlsplit(url)
+    if found.scheme == "http" and found.hostname not in LOOPBACK:
+        raise Invalid(f"A token would travel to {url} in the clear; use https://.", code="no_tls")
+    if not token.isascii() or not token.isprintable():
+        raise Invalid("QUARTERDECK_TOKEN is no token; one looks like qd_….", code="bad_token")
+    return token
 
 
 def checked_url(url: str) -> str:
