@@ -19,6 +19,7 @@ from quarterdeck.events import (
     after,
     agent_stream,
     audit,
+    delivery,
     memory,
     money,
     run,
@@ -210,6 +211,7 @@ EXAMPLES: tuple[Event, ...] = (
     team.TeamInterventionAccepted("i-1", "r-1", "/debate 左还是右?"),
     team.TeamInterventionHeeded("i-1", "debate", "ignored", "no_topic", "bob debates", "p-1", "mind the costs", "bob"),
     team.TeamRunFinished("stopped", "what there was", "stopped", "a person stopped it"),
+    delivery.DeliveriesHandled("p-1", 41, (43, 47)),
 )
 
 

@@ -92,14 +92,18 @@ def may_speak(known: AgentStream, agent: str) -> None:
 def may_start(known: AgentStream, agent: str, wanted: AgentStream, others: int, most: int) -> bool:
     """Whether it is a new one; False where the same agent started the same stream before, and only says so again."""
     if known.state == "unknown":
-        if others >= most:
-            raise LimitReached(f"At most {most} streams at once; end one first.", code="too_many_streams")
+        check_count(others, most)
         return True
     same = (known.agent, known.chat, known.task) == (agent, wanted.chat, wanted.task)
     if not same:
         raise Conflict("There is a stream of that id; choose another.", code="stream_exists")
     may_speak(known, agent)
     return False
+
+
+def check_count(others: int, most: int) -> None:
+    if others >= most:
+        raise LimitReached(f"At most {most} streams at once; end one first.", code="too_many_streams")
 
 
 def is_new(next_piece: int, index: int | None) -> bool:

@@ -16,6 +16,7 @@ from quarterdeck.events import (
     agent_stream,
     audit,
     card,
+    delivery,
     inbox,
     member,
     memory,
@@ -155,6 +156,7 @@ VOCABULARY: tuple[type[Event], ...] = (
     team.TeamInterventionAccepted,
     team.TeamInterventionHeeded,
     team.TeamRunFinished,
+    delivery.DeliveriesHandled,
 )
 BY_KIND = {event.KIND: event for event in VOCABULARY}
 

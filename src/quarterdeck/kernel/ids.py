@@ -125,6 +125,11 @@ def inbox_stream(tenant: TenantId, member: str) -> StreamName:
     return StreamName(tenant, "inbox", member)
 
 
+def mail_stream(tenant: TenantId, member: str) -> StreamName:
+    """How far an outside agent has come with what it is told."""
+    return StreamName(tenant, "mail", member)
+
+
 def checked_name(text: str, what: str) -> str:
     """A name a client chose: short, printable, and safe to stand in a path, a log line and a frame."""
     if not _NAME.fullmatch(text):

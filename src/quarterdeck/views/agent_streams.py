@@ -26,7 +26,7 @@ AGENT_STREAMS = Table(
         "ended_at": "real",
     },
     key=("tenant", "id"),
-    lookups=(("state", "id"), ("tenant", "task", "id"), ("tenant", "agent", "state", "id")),
+    lookups=(("state", "id"), ("tenant", "chat", "id"), ("tenant", "task", "id"), ("tenant", "agent", "state", "id")),
 )
 
 

@@ -11,6 +11,7 @@ from quarterdeck.ports import Change, Drop, Patch, Put, Table
 from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, talk, tenants
 from quarterdeck.views.agent_streams import AGENT_STREAMS, AgentStreamsView
 from quarterdeck.views.audit import AUDIT, AuditView
+from quarterdeck.views.deliveries import MAILBOXES, MailboxesView
 from quarterdeck.views.usage import USAGE, UsageView
 
 RUNS = Table(
@@ -36,6 +37,7 @@ RUNS = Table(
 )
 TABLES = (
     AGENT_STREAMS,
+    MAILBOXES,
     RUNS,
     *access.TABLES,
     *talk.TABLES,
@@ -78,6 +80,7 @@ class RunsView:
 
 VIEWS = (
     AgentStreamsView(),
+    MailboxesView(),
     RunsView(),
     *access.VIEWS,
     *talk.VIEWS,

@@ -1,0 +1,1 @@
+"""The hub: people and agents on WebSockets, each a cursor on the projects they are in."""
