@@ -4,7 +4,7 @@ BIN := .venv/bin
 LOCKS := requirements/dev.lock requirements/weights.lock
 CONTRACTS := ../shared/acceptance
 # The acceptance tests of the contracts that are built so far.
-BUILT := $(CONTRACTS)/test_seed_duck.py $(CONTRACTS)/test_seed_tenants.py $(CONTRACTS)/test_seed_team.py
+BUILT := $(addprefix $(CONTRACTS)/test_seed_,duck.py tenants.py team.py board.py)
 
 CODE := src compat tests bench tools examples
 # What the tests and checks of the page need besides Python; nothing that runs needs it.

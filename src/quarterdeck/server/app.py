@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 from functools import partial
 
 from fastapi import FastAPI
+from starlette.routing import WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
+from quarterdeck.server.hub.door import door
 from quarterdeck.server.policy import Policy, check_complete
 from quarterdeck.server.routes import (
     approvals,
@@ -39,6 +41,18 @@ from quarterdeck.server.station import House, station_in
 from quarterdeck.server.stay import lasting
 from quarterdeck.server.straight import Straight
 
+SOCKET = "WEBSOCKET"  # in the place of a method
+
+
+class Plain:
+    """An application that a routing table takes for no more than that."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self._app(scope, receive, send)
+
 
 class App(FastAPI):
     """Carries streams out when all that led to them has returned, the framework's own layers included.
@@ -50,7 +64,8 @@ class App(FastAPI):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         later: list[CarriedOut] = []
-        carry = self.straight.get((scope["method"], scope["path"])) if scope["type"] == "http" else None
+        method = {"http": scope.get("method"), "websocket": SOCKET}.get(scope["type"])
+        carry = None if method is None else self.straight.get((method, scope["path"]))
         inner = {**scope, LATER: later}  # what routing adds to it goes with it
         await (carry or super().__call__)(inner, receive, send)
         for stream in later:
@@ -87,8 +102,10 @@ def create_app(house: House, version: str) -> FastAPI:
     board = (members, projects, chats, cards, work)
     for routes in (*speaking, *keeping, *platform, *access, *board):
         app.include_router(routes.router)
+    app.router.routes.append(WebSocketRoute("/ws", Plain(door)))
     check_complete(app)
     policy = Policy()
     app.add_middleware(Gate, enter=house.enter, policy=policy)
-    app.straight = {place: Gate(Straight(answer), house.enter, policy) for place, answer in chat.STRAIGHT.items()}
+    past = {place: Gate(Straight(answer), house.enter, policy) for place, answer in chat.STRAIGHT.items()}
+    app.straight = {**past, (SOCKET, "/ws"): Gate(door, house.enter, policy)}
     return app

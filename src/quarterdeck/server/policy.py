@@ -71,7 +71,8 @@ POLICY: tuple[Line, ...] = (
     ("GET", "/v1/audit/commands", "manage"),
     ("GET", "/v1/audit/commands/export", "manage"),
     ("GET", "/v1/audit/commands/verify", "manage"),
-    # The board
+    # The board. Who comes in at the hub is asked there, since a first frame may say it as well as a header.
+    ("WS", "/ws", "open"),
     ("GET", "/api/v1/members", "board"),
     ("POST", "/api/v1/members", "manage"),
     ("GET", "/api/v1/members/me", "board"),

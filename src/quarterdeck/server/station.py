@@ -18,6 +18,7 @@ from quarterdeck.kernel.scope import Scope
 from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.access import Access
 from quarterdeck.server.doors import Doors
+from quarterdeck.server.hub.hub import Hub
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.views.recall import Recall
@@ -46,6 +47,7 @@ class Station:
     skills: Skills
     recall: Recall
     access: Access
+    hub: Hub
     tenancy: Tenancy
     doors: Doors
     loop_of: Callable[[TenantId, Persona | None], Awaitable[Loop]]

@@ -44,6 +44,8 @@ from quarterdeck.runtime.crew import Crew
 from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.server.access import Access
 from quarterdeck.server.doors import Doors
+from quarterdeck.server.hub.hub import Hub
+from quarterdeck.server.hub.speech import Speaking
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
 from quarterdeck.server.tenancy import Tenancy
@@ -75,6 +77,7 @@ class Ground:
     places: Whereabouts
     providers: TenantProviders
     streams: OpenStreams = field(default_factory=OpenStreams)
+    speaking: Speaking = field(default_factory=Speaking)
 
 
 def ground_of(settings: Settings, log: Log) -> Ground:
@@ -168,6 +171,7 @@ def station_of(ground: Ground) -> Station:
         return "native" if traits.tools and not traits.slight else "roles"
 
     desk = Desk(ground.log, SystemIds(), SystemClock())
+    access = Access(ground.log, desk.clock)
     deadline_s = ground.settings.deadline_s or None
     return Station(
         desk,
@@ -179,7 +183,8 @@ def station_of(ground: Ground) -> Station:
         model_ready,
         ground.skills,
         ground.recall,
-        Access(ground.log, desk.clock),
+        access,
+        Hub(desk, access, ground.speaking),
         Tenancy(ground.vault, ground.places.judge, prices, ground.providers.try_out),
         Doors(ground.settings.guarded, frozenset(ground.settings.hosts), ground.settings.proxied),
         loop_of,

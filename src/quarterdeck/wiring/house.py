@@ -86,6 +86,7 @@ class LocalHouse:
                     self._ground.log.retire(floor.result().supervisor.worker)
                     self._ground.log.retire(floor.result().aftercare.worker)
                     self._ground.log.retire(floor.result().staff.worker)
+                    floor.result().station.hub.abandon()
 
     async def _furnished(self) -> _Floor:
         try:
@@ -100,7 +101,9 @@ class LocalHouse:
             self._floors.pop(asyncio.get_running_loop(), None)
             raise
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
-        return _Floor(station_of(ground), supervisor, aftercare, staff, asyncio.ensure_future(janitor.work()))
+        station = station_of(ground)
+        await station.hub.open()
+        return _Floor(station, supervisor, aftercare, staff, asyncio.ensure_future(janitor.work()))
 
     async def drain(self) -> None:
         """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
@@ -113,6 +116,7 @@ class LocalHouse:
         await furnished.supervisor.drain(self._ground.settings.drain_s)
         await furnished.aftercare.drain()
         self._ground.streams.drain()
+        furnished.station.hub.drain()
 
     def hurry(self) -> None:
         """Make a drain wait for nobody. Called from a signal handler, so it only leaves word on the loops."""
@@ -126,6 +130,7 @@ class LocalHouse:
         if floor is not None:
             furnished = await floor
             furnished.janitor.cancel()
+            furnished.station.hub.close()
             furnished.station.access.close()
             await furnished.supervisor.close()
             await furnished.aftercare.close()

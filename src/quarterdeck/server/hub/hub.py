@@ -81,6 +81,10 @@ class Hub:
             if room.done() and not room.cancelled() and room.exception() is None:
                 room.result().close()
 
+    def abandon(self) -> None:
+        """Its loop is gone, and all that was connected with it."""
+        self.pens.abandon()
+
     def drain(self) -> None:
         """Send everybody away, to come back."""
         self.draining = True

@@ -62,6 +62,9 @@ class Pens:
         for task in self._tasks:
             task.cancel()
 
+    def abandon(self) -> None:
+        self._speaking.now.difference_update(self._pens)
+
     def put(self, scope: Scope, pen: Pen, mouth: Mouth) -> None:
         key = (scope.tenant, pen.place.stream)
         self._pens[key], self._hands[key] = pen, mouth
