@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from door_client import close_all
 from door_serving import Serving, Start, script
+from hub_peer import close_peers
 
 # What the common server says. `hang` needs somebody to stop it.
 TURNS: tuple[Mapping[str, Any], ...] = (
@@ -55,3 +56,4 @@ def server(start: Start) -> Serving:
 async def _hang_up() -> AsyncIterator[None]:
     yield
     await close_all()
+    await close_peers()

@@ -51,6 +51,7 @@ class Mailbox:
         self._dirty: set[str] = set()
         self._news = asyncio.Event()
         self._acked: dict[str, set[int]] = {}
+        self._kept: list[asyncio.Future[None]] = []
         self._direct: dict[str, frozenset[str]] = {}
         self._to_keep = asyncio.Event()
         self._tasks = [asyncio.ensure_future(self._deliver()), asyncio.ensure_future(self._keep())]
@@ -71,7 +72,8 @@ class Mailbox:
         self._dirty.add(project)
         self._news.set()
 
-    def ack(self, delivery: str) -> None:
+    def ack(self, delivery: str) -> asyncio.Future[None]:
+        """Done with a delivery. What is returned is done once that is durable."""
         project, _, seq = delivery.rpartition(":")
         if not seq.isdecimal() or project not in self._projects:
             raise Invalid("`delivery_id` is that of a delivery you were told.", code="unknown_delivery")
@@ -82,6 +84,11 @@ class Mailbox:
             self._to_keep.set()
             self._dirty.update(self._projects)  # there is room again, for any of them
             self._news.set()
+            self._kept.append(kept := asyncio.get_running_loop().create_future())
+            return kept
+        done = asyncio.get_running_loop().create_future()
+        done.set_result(None)
+        return done
 
     @property
     def _out(self) -> int:
@@ -169,6 +176,7 @@ class Mailbox:
             await self._to_keep.wait()
             self._to_keep.clear()
             acked, self._acked = self._acked, {}
+            waiting, self._kept = self._kept, []
             for project, seqs in acked.items():
                 known = self._projects[project]
                 handled = rules.handled(known.handled, seqs, known.out, known.read)
@@ -179,3 +187,6 @@ class Mailbox:
                 except Problem:  # told again at the next connection, which does no harm
                     continue
                 known.handled = handled
+            for each in waiting:
+                if not each.done():
+                    each.set_result(None)

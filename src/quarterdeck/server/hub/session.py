@@ -328,10 +328,12 @@ class Session:
         await work.hand_over(self.hub.desk, self.scope, self.book, asked.task_id, asked.to, asked.words)
         return {"task_id": asked.task_id}
 
-    async def ack(self, asked: v.Ack, _: object) -> Answer:
+    async def ack(self, asked: v.Ack, ref: object) -> Answer:
         if self.mailbox is None:
             raise Invalid("You are told no deliveries here.", code="no_deliveries")
-        self.mailbox.ack(asked.delivery_id)
+        kept = self.mailbox.ack(asked.delivery_id)
+        if ref is not None:
+            await kept
         return {"delivery_id": asked.delivery_id}
 
 
