@@ -17,6 +17,7 @@ const PAGES = {
   experience: () => import("./pages/experience.js").then((page) => page.Experience),
   skills: () => import("./pages/skills.js").then((page) => page.Skills),
   audit: () => import("./pages/audit.js").then((page) => page.Audit),
+  tenants: () => import("./pages/tenants.js").then((page) => page.Tenants),
   usage: () => import("./pages/usage.js").then((page) => page.Usage),
   settings: () => import("./pages/settings.js").then((page) => page.Settings),
 };

@@ -91,12 +91,12 @@ function Thread({ id, fresh }) {
         ${!talk && fresh && said === null && html`<${Welcome} say=${(/** @type {string} */ words) => { setSaid(words); void send(id, words).then(() => go(`c/${id}`), () => setSaid(null)); }} />`}
         ${from > 0 && html`<button class="quiet" onClick=${() => setFirst(first + WINDOW)}>${t("Earlier: {n}", { n: from })}</button>`}
         ${messages.slice(from).map((/** @type {any} */ message, /** @type {number} */ place) => html`<${Said} key=${from + place} message=${message} run=${watched.current.get(message.task_id) ?? null}
-          again=${message.role === "assistant" && from + place === messages.length - 1 && !going ? () => regenerate(id, messages) : null} />`)}
+          again=${message.role === "assistant" && from + place === messages.length - 1 && !going ? () => regenerate(id, messages, talk.employee_id) : null} />`)}
         ${said !== null && html`<article class="said user"><div class="bubble">${said}</div></article>`}
         ${run && going && !answered.has(going) && html`<article class="said assistant"><${RunView} run=${run} /></article>`}
       </div>
     </div>
-    <${Composer} conversation=${id} going=${going} sent=${(/** @type {string} */ words) => {
+    <${Composer} conversation=${id} employee=${talk?.employee_id} going=${going} sent=${(/** @type {string} */ words) => {
       if (!going) setSaid(words);
       if (fresh) go(`c/${id}`);
       else void look();
@@ -108,10 +108,10 @@ function Head({ talk }) {
   return html`<header class="talk-head"><a class="back" href="#/list" aria-label=${t("Conversations")}>‹</a><h1>${talk.title}</h1></header>`;
 }
 
-/** Asks the same again: a new answer below, the old one stays. @param {string} id @param {any[]} messages */
-async function regenerate(id, messages) {
+/** Asks the same again: a new answer below, the old one stays. @param {string} id @param {any[]} messages @param {string | null} employee */
+async function regenerate(id, messages, employee) {
   const asked = [...messages].reverse().find((message) => message.role === "user");
-  if (asked) await send(id, asked.content);
+  if (asked) await send(id, asked.content, { employee });
 }
 
 /** @param {{message: any, run: import("../run.js").Run | null, again: (() => void) | null}} props */

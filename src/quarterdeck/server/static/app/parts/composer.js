@@ -9,10 +9,16 @@ const DRAFTS = "quarterdeck.draft.";
 /** @param {string | null | undefined} model */
 const bestLoop = (model) => (!model || model.startsWith("local/") ? "roles" : "native");
 
-/** Starts a run; it is durable when this returns. @param {string} conversation @param {string} message @param {any} [more] @param {string} [key] */
-export async function send(conversation, message, more = {}, key = freshKey()) {
-  const body = { message, conversation_id: conversation, loop: bestLoop(about.value?.model), ...more };
-  const response = await fetch("/v1/chat/stream", {
+/**
+ * Starts a run; it is durable when this returns. What is said to an employee goes through its own tenant's door.
+ * @param {string} conversation @param {string} message @param {{employee?: string | null, more?: any, key?: string}} [how]
+ */
+export async function send(conversation, message, { employee, more = {}, key = freshKey() } = {}) {
+  const mine = { message, conversation_id: conversation, loop: bestLoop(about.value?.model), ...more };
+  const [path, body] = employee
+    ? [`/api/v1/conversations/${encodeURIComponent(conversation)}/messages/stream`, { content: message }]
+    : ["/v1/chat/stream", mine];
+  const response = await fetch(path, {
     method: "POST",
     headers: { "content-type": "application/json", "idempotency-key": key },
     body: JSON.stringify(body),
@@ -22,9 +28,9 @@ export async function send(conversation, message, more = {}, key = freshKey()) {
 }
 
 /**
- * @param {{conversation: string, going: string | null, sent: (message: string) => void}} props `going` is the run that works
+ * @param {{conversation: string, employee?: string | null, going: string | null, sent: (message: string) => void}} props `going` is the run that works
  */
-export function Composer({ conversation, going, sent }) {
+export function Composer({ conversation, employee, going, sent }) {
   const [text, setText] = useState(() => sessionStorage.getItem(DRAFTS + conversation) ?? "");
   const [mode, setMode] = useState("steer");
   const [thinking, setThinking] = useState("auto");
@@ -58,7 +64,8 @@ export function Composer({ conversation, going, sent }) {
         setTold(t(mode === "queue" ? "It is next after this answer." : "The agent will hear it."));
         setTimeout(() => setTold(""), 4000);
       } else {
-        await send(conversation, said, thinking === "auto" ? {} : { reasoning: thinking }, key.current);
+        const more = thinking === "auto" ? {} : { reasoning: thinking };
+        await send(conversation, said, { employee, more, key: key.current });
       }
       write("");
       sent(said);
@@ -96,7 +103,7 @@ export function Composer({ conversation, going, sent }) {
             <option value="queue">${t("After this answer")}</option>
             <option value="interrupt">${t("Now, breaking off")}</option>
           </select>`
-        : html`<label class="faint">${t("Reasoning")} <select value=${thinking} onChange=${(/** @type {any} */ e) => setThinking(e.target.value)}>
+        : !employee && html`<label class="faint">${t("Reasoning")} <select value=${thinking} onChange=${(/** @type {any} */ e) => setThinking(e.target.value)}>
             <option value="auto">${t("auto")}</option><option value="on">${t("on")}</option><option value="off">${t("off")}</option>
           </select></label>`}
       <span class="grow"></span>

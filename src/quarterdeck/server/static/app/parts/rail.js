@@ -14,6 +14,7 @@ export const ROOMS = [
   ["skills", "Skills", "M5 4h11l3 3v13H5zM9 10h6M9 14h6"],
   ["audit", "Audit", "M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6z"],
   ["usage", "Usage", "M5 20V10M12 20V4M19 20v-7"],
+  ["tenants", "Tenants", "M4 20V9l8-5 8 5v11M9 20v-6h6v6"],
   ["settings", "Settings", "M4 7h10M18 7h2M4 17h2M10 17h10M14 4v6M6 14v6"],
 ];
 const FIRST = 4;

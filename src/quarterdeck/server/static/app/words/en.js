@@ -8,4 +8,6 @@ export const en = {
   waiting_for_password: "waits for a password",
   waiting_for_answer: "waits for an answer",
   built_in: "built in",
+  when_unset: "when none is set",
+  when_failing: "when theirs fails",
 };
