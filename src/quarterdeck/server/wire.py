@@ -71,6 +71,7 @@ class Said(BaseModel):
 class ConversationLine(BaseModel):
     id: str
     tenant_id: str
+    employee_id: str | None = Field(None, description="Who answers, where it is somebody in particular.")
     title: str
     workspace: str | None
     opened_at: float

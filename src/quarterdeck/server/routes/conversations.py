@@ -41,7 +41,8 @@ async def one_conversation(here: Here, conversation_id: str) -> Conversation:
 
 
 def _public(line: dict[str, Any]) -> dict[str, Any]:
-    return {**{name: line[name] for name in ConversationLine.model_fields if name in line}, "tenant_id": line["tenant"]}
+    known = {name: line[name] for name in ConversationLine.model_fields if name in line}
+    return {**known, "tenant_id": line["tenant"], "employee_id": line["employee"]}
 
 
 def _said(line: dict[str, Any]) -> Said:

@@ -59,11 +59,8 @@ export function Composer({ conversation, employee, going, sent }) {
     // Sent again after a failure, it is the same request.
     key.current = key.current || freshKey();
     try {
-      if (going) {
-        await post(`/v1/tasks/${going}/interventions`, { text: said, mode });
-        setTold(t(mode === "queue" ? "It is next after this answer." : "The agent will hear it."));
-        setTimeout(() => setTold(""), 4000);
-      } else {
+      const heard = going !== null && (await stepIn(said));
+      if (!heard) {
         const more = thinking === "auto" ? {} : { reasoning: thinking };
         await send(conversation, said, { employee, more, key: key.current });
       }
@@ -75,6 +72,18 @@ export function Composer({ conversation, employee, going, sent }) {
       setBusy(false);
       field.current?.focus({ preventScroll: true });
     }
+  };
+  /** False where the run has ended meanwhile: then it is a new message. @param {string} said */
+  const stepIn = async (said) => {
+    try {
+      await post(`/v1/tasks/${going}/interventions`, { text: said, mode });
+    } catch (why) {
+      if (why instanceof Trouble && why.code === "task_ended") return false;
+      throw why;
+    }
+    setTold(t(mode === "queue" ? "It is next after this answer." : "The agent will hear it."));
+    setTimeout(() => setTold(""), 4000);
+    return true;
   };
   const stop = async () => {
     try {
