@@ -99,7 +99,7 @@ async def test_an_agent_cannot_be_where_it_is_not(board: Boardroom) -> None:
     project = await board.project("dock")
     for act in (
         board.say(stranger, project.chat, "hello"),
-        speech.chat_triggers(board.desk, stranger, board.book, project.chat, "hello"),
+        speech.chat_triggers(stranger, board.book, project.chat, "hello"),
         projects.open_direct(board.desk, stranger, board.book, project.id, ["owner"]),
         board.task(project.id, scope=stranger),
     ):
@@ -169,7 +169,7 @@ async def test_only_agents_that_we_drive_and_that_are_meant_are_woken(board: Boa
     }
     project = await board.project("dock", "outside", "mentions", "everything", "deaf")
     content = "hello @outside @mentions @deaf"
-    found, held = await speech.chat_triggers(board.desk, OWNER, board.book, project.chat, content)
+    found, held = await speech.chat_triggers(OWNER, board.book, project.chat, content)
     told = {each.member.slug: each.wakes for each in found}
     assert (told, held) == ({"outside": "mention", "mentions": "mention", "everything": "message"}, None)
     await board.say(OWNER, project.chat, content)
@@ -186,7 +186,7 @@ async def test_agents_that_only_talk_to_each_other_are_held_until_a_person_speak
     lines = [await board.say(bo, project.chat, "@cy again") for _ in range(MOST_TURNS + 3)]
     assert [line["held"] for line in lines] == [None] * MOST_TURNS + ["turns"] * 3
     assert len(await board.wakes()) == MOST_TURNS
-    found, held = await speech.chat_triggers(board.desk, bo, board.book, project.chat, "@cy")
+    found, held = await speech.chat_triggers(bo, board.book, project.chat, "@cy")
     assert (held, [each.wakes for each in found if each.member.slug == "cy"]) == ("turns", [None])
     await board.say(OWNER, project.chat, "go on")
     assert (await board.say(bo, project.chat, "@cy again"))["held"] is None

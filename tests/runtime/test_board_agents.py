@@ -409,3 +409,29 @@ async def test_a_person_s_comment_is_answered_with_a_comment(shift: Shift) -> No
     for kind, count in ((WakeTaken, 1), (WakeEnded, 1), (ContentStreamed, 0), (RunFinished, 0)):
         found = [event for event in await board.inbox(board.acting(wake["member"])) if isinstance(event, kind)]
         assert len(found) == count
+
+
+async def test_work_on_a_task_that_was_taken_away_is_stopped(shift: Shift) -> None:
+    board = shift.board
+    await board.agent("cy")
+    _, project = await crew(board)
+    await projects.join_project(board.desk, OWNER, board.book, project.id, "cy")
+
+    async def play(_: ModelRequest) -> AsyncIterator[ModelEvent]:
+        yield Burst("content", ["I am"])
+        await asyncio.Event().wait()
+        yield Ended("stop")
+
+    await shift.on(Playing(play))
+    for take_away in (
+        lambda task: cards.assign(board.desk, OWNER, board.book, task, ["cy"]),
+        lambda task: work.hand_over(board.desk, OWNER, board.book, task, "cy", "You do it."),
+        lambda task: cards.move(board.desk, OWNER, board.book, task, "cancelled"),
+    ):
+        task = await board.task(project.id, assignees=("bo",))
+        lines = await shift.until(lambda lines: lines[-1]["status"] == "working")
+        await take_away(task)
+        assert (await shift.stage.ended(RunId(lines[-1]["run"]))).end.outcome == "stopped"
+        await shift.until(lambda lines: not lines[-1]["open"])
+        card = await board.card(task)
+        assert (card["status"], card["claimed_by"]) in {("todo", None), ("cancelled", None)}

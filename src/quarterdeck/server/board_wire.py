@@ -280,13 +280,29 @@ class Activity(BaseModel):
 
 
 class Work(BaseModel):
-    """A run or a stream that worked on the task."""
+    """What an agent said about the task piece by piece, and the run behind it where this server drives the agent."""
 
     stream_id: str
-    task_id: str | None = Field(description="Its run at the runtime door, where this server drives the agent.")
+    run_id: str | None = Field(description="Its run, to be watched and steered under `/v1/tasks`.")
     member: str
-    status: str
+    slug: str
+    status: str = Field(description="Of the run, where there is one; else `open`, `ended` or `interrupted`.")
     begun_at: float
+    ended_at: float | None
+
+
+class Wake(BaseModel):
+    """Something that an agent that this server drives has to do, or has done."""
+
+    id: str
+    project_id: str
+    chat_id: str | None
+    task_id: str | None
+    reason: str
+    status: str = Field(description="`queued`, `working`, or how it ended.")
+    run_id: str | None
+    detail: str | None
+    queued_at: float
     ended_at: float | None
 
 

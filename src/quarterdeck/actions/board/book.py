@@ -56,18 +56,28 @@ class Book(Protocol):
 
 async def speaker(desk: Desk, scope: Scope, book: Book) -> Member:
     """The member that is asking. A person who was none becomes one, under the name of their account."""
-    ident = agent_of(scope.actor)
-    if ident is not None:
-        found = await book.member(ident)
-        if found is None or found.removed:
-            raise NotAllowed("You are not a member any more.", code="member_removed")
-        return found
+    if agent_of(scope.actor) is not None:
+        return await _agent(scope, book)
     for _ in range(TRIES):
         known = await book.by_account(scope.actor)
         if known is not None:
             return known
         await _enrolled(desk, scope, book)
     raise Conflict("The members change too quickly; try again.", code="busy")
+
+
+async def looker(scope: Scope, book: Book) -> Member:
+    """Whoever only looks. A person who looks at the board need not be a member of it."""
+    if agent_of(scope.actor) is not None:
+        return await _agent(scope, book)
+    return await book.by_account(scope.actor) or Member("", "human", "", "", LISTENING_PERSON, scope.actor)
+
+
+async def _agent(scope: Scope, book: Book) -> Member:
+    found = await book.member(agent_of(scope.actor) or "")
+    if found is None or found.removed:
+        raise NotAllowed("You are not a member any more.", code="member_removed")
+    return found
 
 
 async def _enrolled(desk: Desk, scope: Scope, book: Book) -> None:

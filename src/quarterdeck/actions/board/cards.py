@@ -179,10 +179,11 @@ async def assign(desk: Desk, scope: Scope, book: Book, ident: str, names: Sequen
         dropped = tuple(each for each in card.assignees if each not in ids)
         if not added and not dropped:
             return ()
-        events: list[Event] = [TaskAssigned(ident, who.voice, ids, added, dropped)]
-        events += let_go(card, "unassigned") if card.claimed_by in dropped else []
-        fresh = [each for each in given if each.id in added]
-        return [*told(scope, card, events), *await woken_by_giving(desk, scope, book, who, card, fresh)]
+        event = TaskAssigned(ident, who.voice, ids, added, dropped)
+        woken = await woken_by_giving(desk, scope, book, who, card, [each for each in given if each.id in added])
+        if card.claimed_by in dropped and card.status == "in_progress":
+            return [*await moved(desk, scope, book, who, card, "todo", event, why="unassigned"), *woken]
+        return [*told(scope, card, (event,)), *woken]
 
     await stepped(desk, book, who, ident, step)
 

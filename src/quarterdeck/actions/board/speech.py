@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import orjson
 
-from quarterdeck.actions.board.book import TRIES, Book, chat_for, speaker
+from quarterdeck.actions.board.book import TRIES, Book, chat_for, looker, speaker
 from quarterdeck.actions.board.cards import card_for, named, told
 from quarterdeck.actions.desk import Desk
 from quarterdeck.actions.memory import once_only
@@ -158,11 +158,9 @@ async def on_task(desk: Desk, scope: Scope, book: Book, who: Member, ident: str,
     return Uttering(ident_of_it, event, (*told(scope, card, (event,)), *queued))
 
 
-async def chat_triggers(
-    desk: Desk, scope: Scope, book: Book, chat: str, content: str
-) -> tuple[list[Trigger], str | None]:
+async def chat_triggers(scope: Scope, book: Book, chat: str, content: str) -> tuple[list[Trigger], str | None]:
     """Whom this would reach if it were said now, and why it would wake nobody, if so."""
-    who = await speaker(desk, scope, book)
+    who = await looker(scope, book)
     known = await chat_for(scope, book, who, chat)
     mentions = await named(book, known.project, content)
     said = Said(who.voice, mentions, 0 if who.type == "human" else 1, known.turns)
@@ -182,7 +180,7 @@ async def chat_triggers(
 async def task_triggers(
     desk: Desk, scope: Scope, book: Book, task: str, content: str
 ) -> tuple[list[Trigger], str | None]:
-    who = await speaker(desk, scope, book)
+    who = await looker(scope, book)
     card = await card_for(desk, book, who, task)
     mentions = await named(book, card.project, content)
     said = Said(who.voice, mentions, 0 if who.type == "human" else card.hops + 1, card.turns)

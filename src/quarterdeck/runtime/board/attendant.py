@@ -55,6 +55,7 @@ class Attendant:
         self._news = asyncio.Event()
         self._tellings: dict[str, asyncio.Task[None]] = {}
         self._later: set[str] = set()
+        self._stopped: set[str] = set()
         self._resting = False
 
     def nudge(self) -> None:
@@ -95,6 +96,10 @@ class Attendant:
         for wake, run in box.working.items():
             if wake not in self._tellings:
                 self._tellings[wake] = asyncio.create_task(self._follow(box.begun[wake], run))
+            if member is None:
+                await self._stop(run, "the member was removed")
+            elif box.begun[wake].reason in WORK and box.begun[wake].task not in box.claims:
+                await self._stop(run, "the task is somebody else's now, or done with")
         if member is None:
             await self._drop_all(box)
             if box.waiting:
@@ -125,13 +130,17 @@ class Attendant:
         return bool(ended)
 
     async def _drop_all(self, box: Inbox) -> None:
-        """The member is gone: what waits is dropped, and what is under way is stopped."""
+        """The member is gone, and what waits with it."""
         for wake in box.waiting:
             await self._end(wake, "dropped", "the member is not driven by this server any more")
-        for run in box.working.values():
-            with contextlib.suppress(Closed):
-                stream = run_stream(self._place.inbox.tenant, RunId(run))
-                await self._log.append(Entry(stream, (StopRequested("the member was removed"),), actor=self._actor))
+
+    async def _stop(self, run: str, why: str) -> None:
+        if run in self._stopped:
+            return
+        self._stopped.add(run)
+        with contextlib.suppress(Closed):
+            stream = run_stream(self._place.inbox.tenant, RunId(run))
+            await self._log.append(Entry(stream, (StopRequested(why),), actor=self._actor))
 
     # Beginning
 

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.actions.board import cards, speech
-from quarterdeck.actions.board.book import project_for, speaker
+from quarterdeck.actions.board.book import looker, project_for
 from quarterdeck.kernel.board import Status
 from quarterdeck.ports import Query as Find
 from quarterdeck.server.board_wire import (
@@ -74,7 +74,7 @@ async def list_tasks(
 ) -> list[BoardTask]:
     """In the order in which they were opened."""
     book = book_of(here)
-    await project_for(book, await speaker(here.desk, here.scope, book), project_id)
+    await project_for(book, await looker(here.scope, book), project_id)
     where: dict[str, object] = {"tenant": here.scope.tenant, "project": project_id}
     where |= {"status": status} if status is not None else {}
     lines = await here.desk.log.find(Find(CARDS, where, "id", after=checked_after(after), limit=limit))
@@ -92,7 +92,7 @@ async def my_tasks(
     limit: Limit = 50,
 ) -> list[BoardTask]:
     """Those that are assigned to whoever asks: an agent's queue."""
-    who = await speaker(here.desk, here.scope, book_of(here))
+    who = await looker(here.scope, book_of(here))
     where = {"tenant": here.scope.tenant, "member": who.id}
     lines = await here.desk.log.find(Find(CARD_ASSIGNEES, where, "card", after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["card"] if len(lines) == limit else None)
@@ -189,7 +189,7 @@ async def task_activity(
 async def seen_card(here: Station, task_id: str) -> None:
     """Raise where whoever asks may not see it."""
     book = book_of(here)
-    await cards.card_for(here.desk, book, await speaker(here.desk, here.scope, book), task_id)
+    await cards.card_for(here.desk, book, await looker(here.scope, book), task_id)
 
 
 async def task_of(here: Station, task_id: str) -> BoardTask:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.actions.board import speech
-from quarterdeck.actions.board.book import chat_for, speaker
+from quarterdeck.actions.board.book import chat_for, looker
 from quarterdeck.ports import Query as Find
 from quarterdeck.server.board_wire import Chat, ChatMessage, NewMessage, Trigger, Triggers, member_card, message_of
 from quarterdeck.server.body import described, json_body
@@ -28,7 +28,7 @@ Content = Annotated[str, Query(max_length=4000, description="What might be said.
 @router.get("/{chat_id}")
 async def one_chat(here: Here, chat_id: str) -> Chat:
     book = book_of(here)
-    await chat_for(here.scope, book, await speaker(here.desk, here.scope, book), chat_id)
+    await chat_for(here.scope, book, await looker(here.scope, book), chat_id)
     line = await here.desk.log.get(CHATS, tenant=here.scope.tenant, id=chat_id)
     assert line is not None
     return chat_of(line)
@@ -45,7 +45,7 @@ async def chat_messages(
     limit: Limit = 50,
 ) -> list[ChatMessage]:
     book = book_of(here)
-    await chat_for(here.scope, book, await speaker(here.desk, here.scope, book), chat_id)
+    await chat_for(here.scope, book, await looker(here.scope, book), chat_id)
     where = {"tenant": here.scope.tenant, "chat": chat_id}
     asked = Find(CHAT_MESSAGES, where, "place", descending=order == "desc", after=after, limit=limit)
     lines = await here.desk.log.find(asked)
@@ -67,7 +67,7 @@ async def post_message(here: Here, chat_id: str, taken: New, key: Key = None) ->
 @router.get("/{chat_id}/triggers")
 async def chat_triggers(here: Here, chat_id: str, content: Content) -> Triggers:
     """Whom this would reach, and which agents would set to work, if it were said now."""
-    found, held = await speech.chat_triggers(here.desk, here.scope, book_of(here), chat_id, content)
+    found, held = await speech.chat_triggers(here.scope, book_of(here), chat_id, content)
     return shown_triggers(found, held)
 
 

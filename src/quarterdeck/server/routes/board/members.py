@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.actions.board import members as wishes
-from quarterdeck.actions.board.book import speaker
+from quarterdeck.actions.board.book import looker, speaker
 from quarterdeck.engine.board.people import Member
 from quarterdeck.kernel.board import AGENT, MemberConfig, MemberType
 from quarterdeck.ports import Query
@@ -60,7 +60,7 @@ async def list_members(
     limit: Limit = 50,
 ) -> list[WholeMember | MemberCard]:
     """In the order in which they were added. An agent sees how it is set up itself, and of others who they are."""
-    who = await speaker(here.desk, here.scope, book_of(here))
+    who = await looker(here.scope, book_of(here))
     where: dict[str, object] = {"tenant": here.scope.tenant, "removed": 0}
     where |= {"type": type} if type is not None else {}
     lines = await here.desk.log.find(Query(MEMBERS, where, "id", after=checked_after(after), limit=limit))
@@ -77,7 +77,7 @@ async def me(here: Here) -> WholeMember:
 @router.get("/{member_id}")
 async def one_member(here: Here, member_id: str) -> WholeMember | MemberCard:
     book = book_of(here)
-    return shown_to(await speaker(here.desk, here.scope, book), await wishes.there(book, member_id))
+    return shown_to(await looker(here.scope, book), await wishes.there(book, member_id))
 
 
 @router.patch("/{member_id}", openapi_extra=described(MemberChange))

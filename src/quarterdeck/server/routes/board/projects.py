@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.actions.board import projects as wishes
-from quarterdeck.actions.board.book import project_for, speaker
+from quarterdeck.actions.board.book import looker, project_for
 from quarterdeck.engine.board.card import MOVES
 from quarterdeck.engine.board.people import Member
 from quarterdeck.kernel.errors import Invalid
@@ -54,7 +54,7 @@ async def list_projects(
 ) -> list[Project]:
     """People see all of their tenant's, agents those they are in."""
     book = book_of(here)
-    who = await speaker(here.desk, here.scope, book)
+    who = await looker(here.scope, book)
     where = {"tenant": here.scope.tenant, "archived": int(archived)}
     lines = await here.desk.log.find(Query(PROJECTS, where, "id", after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
@@ -140,7 +140,7 @@ def chat_of(line: dict[str, Any]) -> Chat:
 
 async def _seen(here: Station, project_id: str) -> Member:
     book = book_of(here)
-    who = await speaker(here.desk, here.scope, book)
+    who = await looker(here.scope, book)
     await project_for(book, who, project_id)
     return who
 
