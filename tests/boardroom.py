@@ -9,7 +9,7 @@ from quarterdeck.actions.board.members import NewMember, add_member
 from quarterdeck.actions.board.projects import NewProject, open_project
 from quarterdeck.actions.board.speech import Words, post_message
 from quarterdeck.actions.desk import Desk
-from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.adapters.system import SystemIds
 from quarterdeck.engine.access import RIGHTS
 from quarterdeck.engine.board.people import Project
 from quarterdeck.events.base import Event
@@ -18,11 +18,10 @@ from quarterdeck.kernel.ids import StreamName, inbox_stream, project_stream
 from quarterdeck.kernel.scope import LOCAL_OWNER, LOCAL_TENANT, Scope
 from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
-from quarterdeck.ports import Clock, Query, Store
+from quarterdeck.ports import Clock, Query
 from quarterdeck.views.board import CHAT_MESSAGES, WAKES
 from quarterdeck.views.board_book import BoardBook
 from quarterdeck.views.board_tasks import CARDS
-from quarterdeck.views.tables import TABLES, VIEWS
 
 OWNER = LOCAL_OWNER
 
@@ -41,14 +40,13 @@ class HandClock:
 
 
 class Boardroom:
-    def __init__(self, store: Store, clock: Clock | None = None) -> None:
-        self.clock = clock or SystemClock()
-        self.log = Log(store, self.clock, TABLES, VIEWS)
-        self.desk = Desk(self.log, SystemIds(), self.clock)
-        self.seat()
+    def __init__(self, desk: Desk) -> None:
+        self.desk, self.log, self.clock = desk, desk.log, desk.clock
+        self.book = BoardBook(desk.log, LOCAL_TENANT)
 
-    def seat(self) -> None:
-        self.book = BoardBook(self.log, LOCAL_TENANT)
+    @classmethod
+    def on(cls, log: Log, clock: Clock) -> Boardroom:
+        return cls(Desk(log, SystemIds(), clock))
 
     async def agent(self, slug: str, **config: Any) -> Scope:
         """A new agent, as it acts."""

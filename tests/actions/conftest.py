@@ -7,7 +7,9 @@ from collections.abc import AsyncIterator
 import pytest
 
 from boardroom import Boardroom, HandClock
+from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
+from quarterdeck.views.tables import TABLES, VIEWS
 
 
 @pytest.fixture
@@ -17,6 +19,6 @@ def clock() -> HandClock:
 
 @pytest.fixture
 async def board(clock: HandClock) -> AsyncIterator[Boardroom]:
-    room = Boardroom(MemoryStore(), clock)
+    room = Boardroom.on(Log(MemoryStore(), clock, TABLES, VIEWS), clock)
     yield room
     await room.log.close()

@@ -40,9 +40,7 @@ class Shift:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        self.board = Boardroom.__new__(Boardroom)
-        self.board.clock, self.board.log, self.board.desk = stage.desk.clock, stage.log, stage.desk
-        self.board.seat()
+        self.board = Boardroom(stage.desk)
         self.staffs: list[Staff] = []
 
     async def on(self, model: Model, toolbox: Toolbox | None = None, worker: str = "process.loop") -> Staff:
