@@ -80,3 +80,21 @@ async def test_a_new_agents_token_is_shown_once_and_who_would_be_woken_before_it
     await page.get_by_role("link", name="Members").click()
     await expect(page.get_by_text("@ada")).to_be_visible()
     await expect(page.locator(".card.here")).to_have_count(0)
+
+
+async def test_an_agent_that_we_drive_is_woken_and_is_seen_speaking(sight: Sight, room: Any) -> None:
+    words = [f"w{n} " for n in range(80)]
+    page = await opened(sight, room({"content": words, "pace": 0.05}).url)
+    await page.get_by_role("link", name="Members").click()
+    await page.get_by_label("Name", exact=True).fill("Ada")
+    await page.get_by_role("button", name="Add the agent").click()
+    await expect(page.locator(".card.here")).to_be_visible()
+    await page.get_by_role("link", name="Chat").click()
+    await page.locator("#composer").fill("@ada, count please")
+    await page.locator("#composer").press("Enter")
+    await expect(page.locator(".speech")).to_contain_text("w3")
+    other = await sight.tab(page.context, page.url)
+    await expect(other.locator(".speech")).to_contain_text("w0 w1 w2")
+    for each in (page, other):
+        await expect(each.locator(".message:not(.speech)").last).to_contain_text("w79")
+        await expect(each.locator(".speech")).to_have_count(0)

@@ -1,5 +1,6 @@
 // Projects where people and agents are members: the board, the chat, who is in it.
 import { freshKey, get, post } from "../api.js";
+import { useHub } from "../hub.js";
 import { heed } from "../news.js";
 import { Columns } from "../parts/columns.js";
 import { Head } from "../parts/listing.js";
@@ -49,6 +50,8 @@ function Project({ id, tab, task }) {
   const [project, setProject] = useState(/** @type {any} */ (null));
   const [members, setMembers] = useState(/** @type {any[]} */ ([]));
   const [wrong, setWrong] = useState("");
+  const { speeches, online } = useHub(id);
+  const spoken = [...speeches.values()];
   useEffect(() => heed((stream) => stream === `project/${id}` || stream.startsWith("member/"), async () => {
     try {
       const [told, people] = await Promise.all([get(`/api/v1/projects/${id}`), get(`/api/v1/projects/${id}/members`)]);
@@ -65,9 +68,9 @@ function Project({ id, tab, task }) {
     <header class="head"><div class="grow"><a class="faint" href="#/board">${t("Projects")}</a><h1>${project.name}</h1></div>
       <nav class="tabs" aria-label=${project.name}>${tabs.map(([name, said]) => html`<a key=${name} class=${cls("button", name === tab ? "here" : "quiet")}
         aria-current=${name === tab ? "page" : undefined} href=${`#/board/${id}/${name}`}>${said}</a>`)}</nav></header>
-    ${tab === "chat" && html`<${ProjectChat} project=${project} members=${members} />`}
-    ${tab === "members" && html`<${MemberList} project=${project} members=${members} />`}
+    ${tab === "chat" && html`<${ProjectChat} project=${project} members=${members} speeches=${spoken.filter((one) => one.chat === project.chat_id)} />`}
+    ${tab === "members" && html`<${MemberList} project=${project} members=${members} online=${online} />`}
     ${tab === "board" && html`<${Columns} project=${id} members=${members} />`}
-    ${tab === "board" && task && html`<${TaskSheet} key=${task} id=${task} project=${id} members=${members} />`}
+    ${tab === "board" && task && html`<${TaskSheet} key=${task} id=${task} project=${id} members=${members} speeches=${spoken.filter((one) => one.task === task)} />`}
   </div>`;
 }

@@ -4,8 +4,8 @@ import { Code } from "../markdown.js";
 import { html, useEffect, useState } from "../ui.js";
 import { t } from "../words.js";
 
-/** @param {{project: any, members: any[]}} props */
-export function MemberList({ project, members }) {
+/** @param {{project: any, members: any[], online: Set<string>}} props */
+export function MemberList({ project, members, online }) {
   const [all, setAll] = useState(/** @type {any[]} */ ([]));
   const [name, setName] = useState("");
   const [runtime, setRuntime] = useState("built_in");
@@ -36,7 +36,7 @@ export function MemberList({ project, members }) {
   };
   return html`<div class="page narrow">
     ${wrong && html`<p class="wrong" role="alert">${wrong}</p>`}
-    <ul class="rows">${members.map((member) => html`<li key=${member.id}><strong class="grow">@${member.slug}</strong><span>${member.name}</span><span class="faint">${t(member.type)}</span>
+    <ul class="rows">${members.map((member) => html`<li key=${member.id}><strong class="grow"><span class=${`dot ${online.has(member.id) ? "good" : ""}`} role="img" aria-label=${online.has(member.id) ? t("online") : t("offline")}></span>@${member.slug}</strong><span>${member.name}</span><span class="faint">${t(member.type)}</span>
       <button class="quiet small" onClick=${() => doing(remove(`/api/v1/projects/${project.id}/members/${member.id}`))}>${t("Take out")}</button></li>`)}</ul>
     ${others.length > 0 && html`<label>${t("Bring in")} <select value="" onChange=${(/** @type {any} */ e) => e.target.value && doing(post(`/api/v1/projects/${project.id}/members`, { member: e.target.value }))}>
       <option value="">…</option>${others.map((member) => html`<option value=${member.id}>@${member.slug}</option>`)}</select></label>`}

@@ -4,11 +4,12 @@ import { Markdown } from "../markdown.js";
 import { heed } from "../news.js";
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../ui.js";
 import { t, when } from "../words.js";
+import { SpeechCard } from "./speech.js";
 
 const LOOK_MS = 250;
 
-/** @param {{project: any, members: any[]}} props */
-export function ProjectChat({ project, members }) {
+/** @param {{project: any, members: any[], speeches: import("../hub.js").Speech[]}} props */
+export function ProjectChat({ project, members, speeches }) {
   const [messages, setMessages] = useState(/** @type {any[]} */ ([]));
   const [older, setOlder] = useState(/** @type {string | null} */ (null));
   const [words, setWords] = useState("");
@@ -25,7 +26,7 @@ export function ProjectChat({ project, members }) {
       setWrong(/** @type {Error} */ (why).message);
     }
   }), [project.id]);
-  useLayoutEffect(() => end.current?.scrollIntoView({ block: "end" }), [messages.length]);
+  useLayoutEffect(() => end.current?.scrollIntoView({ block: "end" }), [messages.length, speeches.length]);
   useEffect(() => {
     if (!words.trim()) return void setWoken(null);
     const timer = setTimeout(async () => {
@@ -57,6 +58,7 @@ export function ProjectChat({ project, members }) {
       ${!messages.length && html`<p class="empty faint">${t("Say something to everybody in the project. @name calls somebody.")}</p>`}
       ${messages.map((one) => html`<article class="message" key=${one.id}><header><strong>@${one.author.slug}</strong>${one.author.type === "agent" && html` <small class="faint">⚙ ${t("agent")}</small>`}
         <small class="faint">${when(one.at)}</small></header><${Markdown} text=${one.content} /></article>`)}
+      ${speeches.map((one) => html`<${SpeechCard} key=${one.id} speech=${one} />`)}
       <span ref=${end}></span>
     </div></div>
     <form class="composer" onSubmit=${say}>

@@ -6,9 +6,10 @@ import { go } from "../place.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { t, when } from "../words.js";
 import { STATUSES } from "./columns.js";
+import { SpeechCard } from "./speech.js";
 
-/** @param {{id: string, project: string, members: any[]}} props */
-export function TaskSheet({ id, project, members }) {
+/** @param {{id: string, project: string, members: any[], speeches: import("../hub.js").Speech[]}} props */
+export function TaskSheet({ id, project, members, speeches }) {
   const [task, setTask] = useState(/** @type {any} */ (null));
   const [comments, setComments] = useState(/** @type {any[]} */ ([]));
   const [work, setWork] = useState(/** @type {any[]} */ ([]));
@@ -75,6 +76,7 @@ export function TaskSheet({ id, project, members }) {
         ${one.task_id && html`<a href=${`#/run/${one.task_id}`}>${t("run")}</a>`}</li>`)}</ul>`}
       <h4>${t("Comments")}</h4>
       ${comments.map((one) => html`<article class="message" key=${one.id}><header><strong>@${one.author.slug}</strong> <small class="faint">${when(one.at)}</small></header><${Markdown} text=${one.content} /></article>`)}
+      ${speeches.map((one) => html`<${SpeechCard} key=${one.id} speech=${one} />`)}
       <form class="row" onSubmit=${say}><textarea class="grow" rows="2" value=${words} placeholder=${t("Write a comment… @name wakes an agent")} aria-label=${t("Write a comment… @name wakes an agent")}
         onInput=${(/** @type {any} */ e) => setWords(e.target.value)} onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === "Enter" && !e.shiftKey && say(e)}></textarea>
         <button class="primary" disabled=${!words.trim()}>${t("Send")}</button></form>`}

@@ -294,4 +294,8 @@ export const ru = {
   "Bring back": "Вернуть",
   "Talk": "Поговорить",
   "Archive": "В архив",
+  "was interrupted": "прервался",
+  "is speaking": "говорит",
+  "online": "в сети",
+  "offline": "не в сети",
 };

@@ -294,4 +294,8 @@ export const zh = {
   "Bring back": "恢复",
   "Talk": "交谈",
   "Archive": "归档",
+  "was interrupted": "已中断",
+  "is speaking": "正在发言",
+  "online": "在线",
+  "offline": "离线",
 };
