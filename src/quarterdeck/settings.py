@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, TypeVar, cast
 
 from quarterdeck.engine.money import DEFAULT_PRICES, Prices, read_prices
+from quarterdeck.engine.windows import KNOWN, Windows, read_windows
 from quarterdeck.kernel.errors import Invalid
 
+T = TypeVar("T")
 DATABASE = "quarterdeck.db"
 MCP_FILE = "mcp.json"
 # What a program that we start may know of our environment, unless it is told more.
@@ -43,6 +45,7 @@ class Settings:
     sudo_no_password: tuple[str, ...] = ()
     fetch_allow: tuple[str, ...] = ()
     prices: Prices = field(default_factory=lambda: DEFAULT_PRICES)
+    windows: Windows = field(default_factory=lambda: KNOWN)
     run_budget_usd: float | None = None
     day_budget_usd: float | None = None
     mcp_config: Path | None = None
@@ -90,6 +93,7 @@ NAMES = {
     f"{MODEL_PATIENCE_S:.0f} by default",
     "QUARTERDECK_URL": "the server that the commands speak to; this machine's, by default",
     "QUARTERDECK_PRICES": "what models cost, in USD per million tokens: JSON, or the path of a file of it",
+    "QUARTERDECK_WINDOWS": "how many tokens models take in: JSON by their names, or the path of a file of it",
     "QUARTERDECK_RUN_BUDGET_USD": "what one run may cost, in USD; no cap by default",
     "QUARTERDECK_DAY_BUDGET_USD": "what all runs of one day (UTC) may cost, in USD; no cap by default",
     "NO_COLOR": "anything: the commands print no colours",
@@ -135,7 +139,8 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         folder=_path(env.get("QUARTERDECK_WORKSPACE")),
         sudo_no_password=_listed(env, "QUARTERDECK_SUDO_NO_PASSWORD"),
         fetch_allow=_listed(env, "QUARTERDECK_FETCH_ALLOW"),
-        prices=_prices(env.get("QUARTERDECK_PRICES", "").strip()),
+        prices=_by_model(env, "QUARTERDECK_PRICES", DEFAULT_PRICES, read_prices),
+        windows=_by_model(env, "QUARTERDECK_WINDOWS", KNOWN, read_windows),
         run_budget_usd=_amount(env, "QUARTERDECK_RUN_BUDGET_USD"),
         day_budget_usd=_amount(env, "QUARTERDECK_DAY_BUDGET_USD"),
         mcp_config=_path(env.get("QUARTERDECK_MCP_CONFIG")),
@@ -175,18 +180,18 @@ def _listed(env: Mapping[str, str], name: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in env.get(name, "").split(",") if part.strip())
 
 
-def _prices(given: str) -> Prices:
+def _by_model(env: Mapping[str, str], name: str, default: T, read: Callable[[object], T]) -> T:
+    """What a setting says of models by their names."""
+    given = env.get(name, "").strip()
     if not given:
-        return DEFAULT_PRICES
+        return default
     try:
-        return read_prices(json.loads(given if given.startswith("{") else Path(given).expanduser().read_bytes()))
+        return read(json.loads(given if given.startswith("{") else Path(given).expanduser().read_bytes()))
     except OSError as error:
         why = f"{given[:200]!r} cannot be read: {error.strerror}"
     except (ValueError, RecursionError) as error:
         why = f"it is not JSON: {error}"
-    raise Invalid(
-        f"QUARTERDECK_PRICES names what models cost, as JSON or as the path of a file; {why}.", code="bad_setting"
-    )
+    raise Invalid(f"{name} is JSON by the names of models, or the path of a file of it; {why}.", code="bad_setting")
 
 
 def _amount(env: Mapping[str, str], name: str) -> float | None:

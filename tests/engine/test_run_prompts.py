@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from runs import claimed, given, requested
 
 from quarterdeck.engine.run import CallModel, Context, decide
+from quarterdeck.engine.run.digest import fitted
 from quarterdeck.engine.run.directive import form
-from quarterdeck.engine.run.prompt import WINDOW_SLIGHT, fitted
 from quarterdeck.engine.run.stats import WINDOW_S, Sample, measured
+from quarterdeck.engine.windows import SLIGHT
 from quarterdeck.events.run import Stats
 from quarterdeck.kernel.parts import Message, ToolSpec
 
@@ -39,7 +40,7 @@ def test_what_does_not_fit_is_left_out_from_the_oldest_on_and_said() -> None:
 
 
 def test_a_slight_model_is_told_less() -> None:
-    slight = Context(history=history(100, size=WINDOW_SLIGHT // 10), slight=True)
+    slight = Context(history=history(100, size=SLIGHT // 10), slight=True, window=SLIGHT)
     intent = decide(given(requested(), claimed()), slight)
     assert isinstance(intent, CallModel)
     assert len(intent.messages) == 1 + 1 + 10 + 1
@@ -53,7 +54,7 @@ def test_whatever_the_sizes_nothing_is_left_out_in_silence(sizes: list[int], win
     left_out = len(told) - len([message for message in fits if message.role != "system"])
     assert (left_out == 0) == (fits == told)
     if left_out:
-        assert fits[0].content == f"({left_out} earlier messages of this conversation do not fit here.)"
+        assert fits[0].content.startswith(f"({left_out} earlier messages of this conversation do not fit here.)")
         assert fits[1:] == told[left_out:]
         assert sum(len(message.content) for message in told[left_out - 1 :]) > window
     assert sum(len(message.content) for message in fits if message.role != "system") <= window

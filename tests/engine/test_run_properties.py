@@ -35,7 +35,7 @@ from quarterdeck.kernel.parts import Remembered, ToolCall, ToolSpec, Usage
 small = st.integers(0, 4)
 words = st.text(max_size=6)
 texts = st.lists(words, min_size=1, max_size=4).map(tuple)
-roles = st.sampled_from(["recall", "action", "thinker", "memory_policy", "critic"])
+roles = st.sampled_from(["summary", "recall", "action", "thinker", "memory_policy", "critic"])
 idents = st.sampled_from(["1.0", "c1", "c2"])
 approvals = st.sampled_from(["a1", "a2"])
 wishes = st.sampled_from(["i1", "i2"])
@@ -97,6 +97,7 @@ events: st.SearchStrategy[Event] = st.one_of(
     st.builds(steering.InterventionRetracted, wishes),
     st.builds(steering.InterventionApplied, wishes, small),
     st.builds(steering.InterventionExpired, wishes, words),
+    st.builds(ev.CondensingBegun, small),
     st.builds(ev.MemoryRecalled, memories),
     st.builds(ev.MemoryUsed, memories),
     st.builds(ev.ActionLoopSkipped, words),
@@ -183,7 +184,7 @@ def test_every_kind_of_event_of_a_run_takes_part_here() -> None:
         ev.RunRequested, ev.RunClaimed, ev.RunReleased, ev.StageChanged, ev.AttemptStarted, ev.ReasoningStreamed,
         ev.ContentStreamed, ev.AttemptFinished, ev.AttemptBroke, ev.AttemptSuperseded, tool.ToolWeighed,
         tool.ToolStarted, tool.ToolFinished, ev.StopRequested, ev.DeadlinePassed, ev.RunFinished, ev.MemoryRecalled,
-        ev.MemoryUsed, ev.ActionLoopSkipped, ev.RunWaiting,
+        ev.MemoryUsed, ev.ActionLoopSkipped, ev.RunWaiting, ev.CondensingBegun,
     }  # fmt: skip
     assert {kind for kind in VOCABULARY if kind.KIND.startswith("run.")} == drawn | here
 

@@ -80,6 +80,7 @@ EXAMPLES: tuple[Event, ...] = (
     run.AttemptFinished(2, "action", "tool_calls", "text", "0" * 64, (CALL,), USAGE, 812.5),
     run.AttemptBroke(2, "critic", "rate_limited", "slow down", True, 7.5),
     run.AttemptSuperseded(2, 14, "cut", 1.5),
+    run.CondensingBegun(40),
     run.MemoryRecalled(MEMORIES),
     run.MemoryUsed(MEMORIES),
     run.SkillActivated("analyze_project", "Looks at a project", "built in"),

@@ -44,6 +44,7 @@ VOCABULARY: tuple[type[Event], ...] = (
     run.AttemptFinished,
     run.AttemptBroke,
     run.AttemptSuperseded,
+    run.CondensingBegun,
     run.MemoryRecalled,
     run.MemoryUsed,
     run.SkillActivated,

@@ -9,8 +9,8 @@ from quarterdeck.events.base import Event
 from quarterdeck.kernel.parts import Persona, Reasoning, Remembered, ToolCall, Usage
 
 Loop = Literal["roles", "native"]
-Role = Literal["recall", "action", "thinker", "memory_policy", "critic"]
-Stage = Literal["queued", "recalling", "planning", "running_tool", "answering"]
+Role = Literal["summary", "recall", "action", "thinker", "memory_policy", "critic"]
+Stage = Literal["queued", "summarising", "recalling", "planning", "running_tool", "answering"]
 Outcome = Literal["completed", "stopped", "failed", "quarantined"]
 WaitStatus = Literal["waiting_for_approval", "waiting_for_password", "waiting_for_answer"]
 
@@ -140,6 +140,14 @@ class AttemptSuperseded(Event):
     since: int
     reason: str
     retry_in: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CondensingBegun(Event):
+    """What was said in the conversation up to place `through` is to be summarised by the attempt that begins."""
+
+    KIND: ClassVar[str] = "run.condensing"
+    through: int
 
 
 @dataclass(frozen=True, slots=True)

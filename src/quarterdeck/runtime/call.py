@@ -49,12 +49,13 @@ class Caller:
         except Exception:  # noqa: BLE001 - the attempt meets it again, and says so
             return "none"
 
-    async def is_slight(self) -> bool:
-        """Whether the model that answers is too small to be asked for decisions about tools."""
+    async def answerer(self) -> tuple[str, bool]:
+        """The model that answers, and whether it is too small to be asked for decisions about tools."""
         try:
-            return (await self._models.model("thinker")).traits.slight
+            model = await self._models.model("thinker")
         except Exception:  # noqa: BLE001 - the attempt meets it again, and says so
-            return False
+            return "none", False
+        return model.name, model.traits.slight
 
     async def carry_out(self, call: CallModel, spout: Spout, measured: Measured, *, native: bool) -> Event:
         try:

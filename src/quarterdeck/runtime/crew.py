@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from quarterdeck.engine.windows import KNOWN, Windows
 from quarterdeck.events.run import RunRequested
 from quarterdeck.kernel.ids import ConversationId, RunId, TenantId
 from quarterdeck.log.log import Log
@@ -31,6 +32,7 @@ class Crew:
     workspace: Callable[[TenantId, str | None], str]
     approval_s: float = APPROVAL_S
     reflection: bool = False
+    windows: Windows = field(default_factory=lambda: KNOWN)
 
     def site(self, tenant: TenantId, run: RunId, asked: RunRequested) -> Site:
         """Where the calls of a run would happen."""

@@ -10,7 +10,7 @@ from quarterdeck.engine.run.decide import loose_ends
 from quarterdeck.events.after import AfterRequested
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import RunFinished, Stats
-from quarterdeck.events.talk import MessageAdded
+from quarterdeck.events.talk import ConversationSummarised, MessageAdded
 from quarterdeck.kernel.ids import ConversationId, StreamName, conversation_stream
 from quarterdeck.log.entries import Entry
 from quarterdeck.runtime.after import after_run
@@ -36,7 +36,8 @@ class Ending:
         heeded, next_said, next_run = successor(finish, state, self.run, self.crew.ids, self.actor)
         events = (*heeded, *loose_ends(without(state, heeded), "the run has ended"), ended)
         stream = conversation_stream(self.run.tenant, ConversationId(state.requested.conversation))
-        talk = Entry(stream, (said, *next_said), actor=self.actor, cause=self.run.key)
+        summarised = () if state.digest is None else (ConversationSummarised(*state.digest),)
+        talk = Entry(stream, (*summarised, said, *next_said), actor=self.actor, cause=self.run.key)
         after = self._afterwards(finish, state, tainted=tainted)
         return events, (talk, *twins(self.run, state, events, self.actor), *next_run, *after)
 

@@ -92,8 +92,8 @@ class Runner:
         if state.requested is None or state.outcome is not None:
             return
         self._caller = Caller(self._crew.providers.of(self._name.tenant, state.requested.persona))
-        self._slight = await self._caller.is_slight()
-        context = await briefed(self._crew, self._name, state, slight=self._slight)
+        model, self._slight = await self._caller.answerer()
+        context = await briefed(self._crew, self._name, state, model, slight=self._slight)
         resting = state.holder is None and isinstance(decide(state, context), Wait)
         if resting and not self._expired(state):
             self._sleep_till(state)

@@ -40,7 +40,7 @@ MESSAGES = Table(
         "at": "real",
     },
     key=("tenant", "conversation", "place"),
-    lookups=(("tenant", "conversation", "id"),),
+    lookups=(("tenant", "conversation", "id"), ("tenant", "conversation", "run", "place")),
 )
 TITLE_TERMS = Table(
     "title_term",

@@ -138,6 +138,7 @@ def crew_of(ground: Ground) -> Crew:
         workspaces(settings),
         settings.approval_s,
         settings.reflection,
+        settings.windows,
     )
 
 

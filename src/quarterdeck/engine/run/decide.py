@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quarterdeck.engine.run.calls import next_for
 from quarterdeck.engine.run.context import Context
+from quarterdeck.engine.run.digest import condense_messages, piece
 from quarterdeck.engine.run.directive import form
 from quarterdeck.engine.run.intents import CallModel, Finish, Intent, Record, Rest, Retry
 from quarterdeck.engine.run.limits import MAX_CRASHES, MAX_SIDE_TRIES, delay_after, worth_another
@@ -11,7 +12,7 @@ from quarterdeck.engine.run.prompt import action_messages, names_something, reca
 from quarterdeck.engine.run.state import Broken, RunState
 from quarterdeck.engine.run.wishes import Wish, first
 from quarterdeck.events.base import Event
-from quarterdeck.events.run import ActionLoopSkipped, MemoryRecalled, MemoryUsed
+from quarterdeck.events.run import ActionLoopSkipped, CondensingBegun, MemoryRecalled, MemoryUsed
 from quarterdeck.events.steering import InterventionApplied, InterventionExpired
 from quarterdeck.events.tool import ApprovalDecided, ToolFinished
 from quarterdeck.kernel.parts import Remembered
@@ -95,6 +96,9 @@ def _after_failure(state: RunState, broken: Broken) -> Intent | None:
 def _next_call(state: RunState, context: Context) -> CallModel:
     assert state.requested is not None
     number = state.attempts + 1
+    if (older := piece(state, context)) is not None:
+        begun = (CondensingBegun(older.through),)
+        return CallModel(number, "summary", "summarising", condense_messages(state, context, older), before=begun)
     if _should_recall(state, context):
         offered = context.memories if state.recalled is None else state.recalled
         recalled = (MemoryRecalled(offered),) if state.recalled is None else ()

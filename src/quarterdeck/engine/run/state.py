@@ -29,6 +29,7 @@ from quarterdeck.kernel.parts import Message, Remembered, Usage
 # What these tools tell comes from the system, from us, or from the person who asks; nobody else had a hand in it.
 OUR_OWN = frozenset({"question", "memory_search", "skill_read", "system_info", "package_check"})
 LONGEST_TOLD = 500
+LONGEST_SUMMARY = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,10 @@ class RunState(NamedTuple):
     recalled: tuple[Remembered, ...] | None = None
     recollection: Recollection | None = None
     noted: frozenset[str] = frozenset()
+    condensing: int = 0  # the place up to which a summary is being made
+    digest: tuple[int, str] | None = None  # the latest summary that this run made, and up to which place
+    digests: int = 0
+    settled: bool = False  # the history is as it will be told
     left_s: float | None = None
     tainted: bool = False  # it has read what anybody may have written
     stopped: bool = False
@@ -137,6 +142,8 @@ def _evolved(state: RunState, event: Event) -> RunState:  # noqa: C901, PLR0911,
             return _observed(state, event)
         case tool.ApprovalDecided():
             return _decided(state, event)
+        case ev.CondensingBegun(through):
+            return replace(state, condensing=through)
         case ev.MemoryRecalled(memories):
             return replace(state, recalled=memories)
         case ev.MemoryUsed() | ev.SkillActivated():
@@ -161,6 +168,7 @@ def _begun(state: RunState, begun: Open) -> RunState:
     """Tries are counted role by role; and once the answer has begun, planning is over, well or not."""
     failures = state.failures if state.broken is not None and state.broken.role == begun.role else 0
     planned = state.planned or begun.role == "thinker"
+    state = replace(state, settled=state.settled or begun.role != "summary")
     begins = replace(state, open=begun, broken=None, attempts=begun.attempt, content="", reasoning="")
     return replace(begins, failures=failures, planned=planned)
 
@@ -190,6 +198,10 @@ def _broke(state: RunState, event: ev.AttemptBroke) -> RunState:
 
 
 def _replied(state: RunState, event: ev.AttemptFinished) -> RunState:
+    if event.role == "summary":
+        text = (event.text or "").strip()[:LONGEST_SUMMARY]
+        made = {"digest": (state.condensing, text), "digests": state.digests + 1} if text else {"settled": True}
+        return replace(state, **made)
     if event.role == "recall":
         return replace(state, recollection=read_recollection(event.text or "", state.recalled or ()))
     if event.role == "action":
