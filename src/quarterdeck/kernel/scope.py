@@ -16,13 +16,20 @@ class Shown:
     """What a scope is known by: the streams in which that may be ended, and when it ends by itself.
 
     `lends_until` bounds the life of what may be issued with it: a browser's session ends sooner than what it may lend.
+    `session` says that it is a browser's, and so travels in a cookie, unasked.
     `seen` counts what had ended before it was looked at: what ends later ends this.
     """
 
     by: tuple[str, ...]
     ends_at: float | None = None
     lends_until: float | None = None
+    session: bool = False
     seen: int = 0
+
+    @property
+    def token(self) -> str:
+        """The id of the token itself, which comes first."""
+        return self.by[0].partition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from quarterdeck.engine.access import digest_of, expired, id_of
 from quarterdeck.events.access import TokenRevoked, TokenUsed, UserChanged, UserRemoved
 from quarterdeck.kernel.errors import Problem
-from quarterdeck.kernel.ids import StreamName
+from quarterdeck.kernel.ids import token_stream
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.doorbell import News
 from quarterdeck.log.entries import Entry
@@ -150,8 +150,8 @@ class Access:
 
     async def _used(self, scope: Scope) -> None:
         assert scope.shown is not None
-        kind, _, token = scope.shown.by[0].partition("/")
+        token = scope.shown.token
         try:
-            await self._log.append(Entry(StreamName(scope.tenant, kind, token), (TokenUsed(token),), actor=scope.actor))
+            await self._log.append(Entry(token_stream(scope.tenant, token), (TokenUsed(token),), actor=scope.actor))
         except Problem as problem:
             logger.warning("it was not noted that a token is in use: %s", problem.detail)

@@ -26,6 +26,7 @@ from quarterdeck.server.routes import (
     messages,
     news,
     page,
+    session,
     skills,
     steering,
     talks,
@@ -98,7 +99,7 @@ def create_app(house: House, version: str) -> FastAPI:
     speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
     platform = (tenants, employees, talks, messages)
-    access = (users, tokens)
+    access = (users, tokens, session)
     board = (members, projects, chats, cards, work)
     for routes in (*speaking, *keeping, *platform, *access, *board):
         app.include_router(routes.router)

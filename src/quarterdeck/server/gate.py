@@ -18,6 +18,7 @@ from quarterdeck.kernel.scope import NOBODY
 from quarterdeck.kernel.scope import Scope as Who
 from quarterdeck.server import problems
 from quarterdeck.server.policy import Policy
+from quarterdeck.server.session import check_intended, cookie_in
 from quarterdeck.server.station import Station, put_station
 from quarterdeck.server.stay import lasting
 
@@ -59,7 +60,7 @@ class Gate:
         needs = place.needs.get(method)
         if needs is None:
             raise problems.not_offered(scope)
-        who = await self._known(station, said)
+        who = await self._known(scope, station, said)
         if needs != "open":
             if who is NOBODY:
                 raise NotKnown("Say who you are: send `Authorization: Bearer qd_…` with a token that is good.")
@@ -71,7 +72,19 @@ class Gate:
         put_station(scope, admitted)
         return admitted
 
-    async def _known(self, station: Station, said: str | None) -> Who:
+    async def _known(self, scope: Scope, station: Station, said: str | None) -> Who:
+        """By a header, or by a browser's cookie; what belongs into the one is nothing in the other."""
+        if said is None and station.doors.guarded:
+            token = cookie_in(scope)
+            who = None if token is None else await station.access.authenticate(token)
+            if token is None or who is None or who.shown is None or not who.shown.session:
+                return NOBODY
+            check_intended(scope, token)
+            return who
+        who = await self._by_header(station, said)
+        return NOBODY if who.shown is not None and who.shown.session else who
+
+    async def _by_header(self, station: Station, said: str | None) -> Who:
         """A key of some other kind means nothing to us: in local mode clients send such because they must."""
         token = said[len(BEARER) :].strip() if said is not None and said[: len(BEARER)].lower() == BEARER else ""
         if not station.doors.guarded and id_of(token) is None:

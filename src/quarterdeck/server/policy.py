@@ -116,6 +116,9 @@ POLICY: tuple[Line, ...] = (
     ("PUT", "/api/v1/tasks/{task_id}/status", "work"),
     # Who may do what
     ("GET", "/api/v1/me", "known"),
+    ("POST", "/api/v1/session", "known"),
+    ("GET", "/api/v1/session", "known"),
+    ("DELETE", "/api/v1/session", "known"),
     ("GET", "/api/v1/tokens", "known"),
     ("POST", "/api/v1/tokens", "read"),
     ("DELETE", "/api/v1/tokens/{token_id}", "known"),

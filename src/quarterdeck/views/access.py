@@ -102,7 +102,7 @@ async def _scope(log: Log, line: Mapping[str, Any], parent: Mapping[str, Any]) -
             return None
         rights &= RIGHTS.get(user["role"], frozenset())
         by.append(str(user_stream(tenant, name)))
-    shown = Shown(tuple(by), line["expires_at"], parent["expires_at"])
+    shown = Shown(tuple(by), line["expires_at"], parent["expires_at"], session=line["parent"] is not None)
     return Scope(tenant, line["actor"], rights, line["role"] == "operator", shown)
 
 
