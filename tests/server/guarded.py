@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -40,6 +41,17 @@ def at_desk(folder: Path, act: Callable[[Desk], Awaitable[T]]) -> T:
 
 async def token(desk: Desk, role: Role, actor: str, tenant: str = "local", expires_at: float | None = None) -> Issued:
     return await issue_token(desk, LOCAL_OWNER.within(TenantId(tenant)), Wanted(actor, role, expires_at=expires_at))
+
+
+class Yesterday(SystemClock):
+    def now(self) -> float:
+        return super().now() - 24 * 3600.0
+
+
+async def expired_token(desk: Desk, role: Role, actor: str) -> Issued:
+    """One that was issued yesterday for an hour."""
+    before = replace(desk, clock=Yesterday())
+    return await token(before, role, actor, expires_at=before.clock.now() + 3600.0)
 
 
 def bearer(token: str) -> dict[str, str]:
