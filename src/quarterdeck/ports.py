@@ -232,8 +232,8 @@ class Store(Protocol):
         A store may give more than `size` where it costs nothing, but never nothing where there is something.
         """
 
-    def streams(self) -> Iterator[StreamState]:
-        """All streams, in order of their ids."""
+    def streams(self, tenant: TenantId | None = None, after: int = 0) -> Iterator[StreamState]:
+        """Those of one tenant, or all, in order of their ids, beginning behind one."""
 
     def scan(self) -> Iterator[tuple[StreamState, Row]]:
         """Every row of every stream in the order of the commits."""
@@ -259,6 +259,9 @@ class Store(Protocol):
         """Keep these, each in the place of the one of its name, and lose those for good."""
 
     def sealed(self, tenant: TenantId | None = None) -> list[Sealed]: ...
+
+    def drop(self, tenant: TenantId) -> None:
+        """Lose all that is a tenant's."""
 
     def backup(self, path: str) -> None:
         """Write a whole, consistent copy while everything goes on."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import io
+import zipfile
 
 import pytest
 from door_client import Answer, ask
-from door_serving import Serving
+from door_serving import BOUND_S, Serving
 
 PLACE = "/api/v1/tenants"
 
@@ -72,3 +74,42 @@ async def test_a_tenant_that_is_not_there_is_not_found(server: Serving, ident: s
     for method, body in (("GET", None), ("PATCH", {"name": "A"})):
         answer = await ask(server, method, f"{PLACE}/{ident}", body)
         assert (answer.status, answer.code) == (404, "tenant_not_found")
+
+
+async def test_a_tenant_takes_its_things_along_and_is_gone(server: Serving) -> None:
+    ident = await create(server, "leaver", "Leaver & Sons")
+    packed = await ask(server, "GET", f"{PLACE}/{ident}/export")
+    assert (packed.status, packed.headers["content-type"]) == (200, "application/zip")
+    assert packed.headers["content-disposition"] == 'attachment; filename="leaver.zip"'
+    assert b"Leaver & Sons" in zipfile.ZipFile(io.BytesIO(packed.body)).read("tenant.json")
+    for query in ("", "?confirm=", "?confirm=leave"):
+        unsure = await ask(server, "DELETE", f"{PLACE}/{ident}{query}")
+        assert (unsure.status, unsure.code) == (422, "not_confirmed")
+    gone = await ask(server, "DELETE", f"{PLACE}/{ident}?confirm=leaver")
+    assert (gone.status, gone.document["tenant_id"]) == (202, ident)
+    for method, path, body in (
+        ("GET", "", None),
+        ("PATCH", "", {"name": "A"}),
+        ("GET", "/config", None),
+        ("PUT", "/config", {}),
+        ("GET", "/export", None),
+        ("DELETE", "?confirm=leaver", None),
+    ):
+        answer = await ask(server, method, f"{PLACE}/{ident}{path}", body)
+        assert (answer.status, answer.code) == (404, "tenant_not_found")
+    async with asyncio.timeout(BOUND_S):
+        while (told := (await ask(server, "GET", f"{PLACE}/{ident}/erasure")).document)["state"] != "erased":
+            pass
+    assert told["erased_at"] >= told["asked_at"]
+    assert (await ask(server, "GET", f"{PLACE}/nobody/erasure")).code == "erasure_not_found"
+    assert (await ask(server, "DELETE", f"{PLACE}/local?confirm=local")).code == "local_tenant"
+    await create(server, "leaver")
+
+
+async def test_the_vault_gets_a_new_lock_while_the_server_runs(server: Serving) -> None:
+    ident = await create(server, "locked")
+    key = {"llm_provider": "openai", "llm_api_key": "sk-live-3fA9xQ7zT1bN5mK8"}
+    assert (await ask(server, "PUT", f"{PLACE}/{ident}/config", key)).status == 200
+    answer = await ask(server, "POST", "/api/v1/vault/rotate")
+    assert (answer.status, answer.document["tenants"] >= 1) == (200, True)
+    assert (await ask(server, "GET", f"{PLACE}/{ident}/config")).document["llm_api_key_last_four"] == "5mK8"

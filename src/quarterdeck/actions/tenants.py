@@ -10,7 +10,7 @@ import orjson
 from quarterdeck.actions.desk import Desk
 from quarterdeck.actions.memory import once_only
 from quarterdeck.engine.tenancy import TenantState, evolve, slug_holder
-from quarterdeck.events.tenants import SlugFreed, SlugTaken, TenantChanged, TenantCreated
+from quarterdeck.events.tenants import SlugFreed, SlugTaken, TenantChanged, TenantClosed, TenantCreated
 from quarterdeck.kernel.errors import Conflict, Invalid, Moved, NotAllowed, NotFound
 from quarterdeck.kernel.ids import HOUSE, TenantId, slug_stream, tenant_stream
 from quarterdeck.kernel.scope import LOCAL_TENANT, Scope
@@ -89,13 +89,31 @@ async def change_tenant(
     raise Conflict("The tenant changes too quickly; try again.", code="busy")
 
 
+async def close_tenant(desk: Desk, scope: Scope, tenant: TenantId, slug: str | None) -> None:
+    """The beginning of its end: all that it had is erased from now on, whatever happens. Its slug says that it is
+    really meant."""
+    for _ in range(TRIES):
+        state, head = await tenant_state(desk.log, tenant)
+        if slug != state.slug:
+            raise Invalid(
+                "This erases everything of the tenant, for good. Say that you mean it: repeat its slug in `confirm`.",
+                code="not_confirmed",
+            )
+        try:
+            await desk.log.append(Entry(tenant_stream(tenant), (TenantClosed(tenant),), actor=scope.actor, head=head))
+        except Moved:
+            continue
+        return
+    raise Conflict("The tenant changes too quickly; try again.", code="busy")
+
+
 async def tenant_state(log: Log, tenant: TenantId) -> tuple[TenantState, int]:
     """How a tenant stands that can be changed, and where its stream ends."""
     if tenant == LOCAL_TENANT:
         raise Conflict("The local tenant is this server itself; its settings are the server's.", code="local_tenant")
     fold = Fold(log, tenant_stream(tenant), TenantState(), evolve)
     state = await fold.catch_up()
-    if state.id is None:
+    if state.id is None or state.closed:
         raise NotFound("There is no such tenant.", code="tenant_not_found")
     return state, fold.seq
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from quarterdeck.events.base import Event
-from quarterdeck.events.tenants import SlugFreed, SlugTaken, TenantChanged, TenantConfigured, TenantCreated
+from quarterdeck.events.tenants import (
+    SlugFreed,
+    SlugTaken,
+    TenantChanged,
+    TenantClosed,
+    TenantConfigured,
+    TenantCounted,
+    TenantCreated,
+    TenantErased,
+)
 from quarterdeck.kernel.tenancy import NO_CONFIG, TenantConfig
 
 
@@ -17,6 +26,9 @@ class TenantState:
     name: str = ""
     slug: str = ""
     config: TenantConfig = NO_CONFIG
+    closed: bool = False
+    counted: TenantCounted | None = None
+    erased: bool = False
 
 
 def evolve(state: TenantState, event: Event) -> TenantState:
@@ -27,6 +39,12 @@ def evolve(state: TenantState, event: Event) -> TenantState:
             return replace(state, name=state.name if name is None else name, slug=state.slug if slug is None else slug)
         case TenantConfigured(_, config):
             return replace(state, config=config)
+        case TenantClosed():
+            return replace(state, closed=True)
+        case TenantCounted():
+            return replace(state, counted=event)
+        case TenantErased():
+            return replace(state, erased=True)
         case _:
             return state
 

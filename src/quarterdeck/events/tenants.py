@@ -37,6 +37,34 @@ class TenantConfigured(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class TenantClosed(Event):
+    """It leaves: from now on it is nobody's, and all that it had goes."""
+
+    KIND: ClassVar[str] = "tenant.closed"
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantCounted(Event):
+    """What it had when nothing could be added any more: streams, places in them, and a digest of how each ended."""
+
+    KIND: ClassVar[str] = "tenant.counted"
+    id: str
+    streams: int
+    places: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantErased(Event):
+    """All that it had is in no file any more. That it was is what stays."""
+
+    KIND: ClassVar[str] = "tenant.erased"
+    TERMINAL: ClassVar[bool] = True
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
 class SlugTaken(Event):
     """The slug that this stream is about is this tenant's from now on."""
 

@@ -18,15 +18,16 @@ from typing import Protocol, TypeAlias
 
 from quarterdeck.events.base import Recorded
 from quarterdeck.events.run import ContentStreamed, ReasoningStreamed
-from quarterdeck.kernel.errors import Conflict, Problem, StorageBroken
-from quarterdeck.kernel.ids import StreamName
+from quarterdeck.kernel.errors import Closed, Conflict, Problem, StorageBroken
+from quarterdeck.kernel.ids import StreamName, TenantId
+from quarterdeck.log.changes import noted
 from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.entries import Appended, Entry
 from quarterdeck.log.erasing import Erasure, erased_rows
 from quarterdeck.log.rows import DELTAS, SALT, admit, advanced, placed, recorded, refuse, repeated, row_of
 from quarterdeck.log.spout import DeltaKind, Pour, Spout
 from quarterdeck.log.tail import Tail
-from quarterdeck.ports import Batch, Change, Once, Patch, Put, Row, Store, StreamState
+from quarterdeck.ports import Batch, Change, Once, Row, Store, StreamState
 
 STATES = 4096  # streams whose state is kept at hand
 CROWD = 12  # streams in one commit from which on it pays to gather a little
@@ -92,6 +93,7 @@ class Committer:
         self._closing = False
         self._crowded = self._gathering = False
         self.broken: StorageBroken | None = None
+        self.shut: set[TenantId] = set()
         self._thread = threading.Thread(target=self._run, name="quarterdeck-log", daemon=True)
         self._thread.start()
 
@@ -150,6 +152,14 @@ class Committer:
         self._must_be_whole()
         self._store.forget_onces(before)
         self._store.scrub()
+
+    def drop(self, tenant: TenantId) -> None:
+        """All that is a tenant's, to which nothing may be added any more; only called by a chore, on the thread."""
+        self._must_be_whole()
+        self._store.drop(tenant)
+        for name in [name for name in self._states if name.tenant == tenant]:
+            del self._states[name]
+        self._tail.drop(tenant)
 
     def _must_be_whole(self) -> None:
         if self.broken is not None:
@@ -237,6 +247,8 @@ class Committer:
             self._store.scrub()
 
     def _known(self, batch: Batch, name: StreamName) -> StreamState:
+        if name.tenant in self.shut:
+            raise Closed("This tenant is gone; nothing is written for it any more.", code="tenant_gone")
         state = batch.streams.get(name) or self._states.get(name) or self._store.stream(name)
         if state is None:
             state = StreamState(self._next_id, name)
@@ -330,7 +342,7 @@ class Committer:
                 fact = recorded(name, row)
                 for view in self._views:
                     for change in view.apply(fact):
-                        _note(batch.changes, change)
+                        noted(batch.changes, change)
 
     def _tell(self, work: _Work, chores: Sequence[tuple[Chore, object]]) -> None:
         then: Then = {}
@@ -354,19 +366,6 @@ class Committer:
         for loop, bell in tuple(self.bells.items()):
             if not bell.ring(touched, news, then.get(loop, ())):
                 self.bells.pop(loop, None)
-
-
-def _note(changes: list[Change], change: Change) -> None:
-    """Keep a change; one that patches the same line as the last is made one with it."""
-    last = changes[-1] if changes else None
-    if last is None or not isinstance(change, Patch) or last.table is not change.table:
-        changes.append(change)
-    elif isinstance(last, Put) and change.key.items() <= last.line.items():
-        changes[-1] = Put(change.table, {**last.line, **change.values})
-    elif isinstance(last, Patch) and last.key == change.key:
-        changes[-1] = Patch(change.table, change.key, {**last.values, **change.values})
-    else:
-        changes.append(change)
 
 
 def _refused(jobs: Sequence[Job], error: Problem) -> _Work:

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
 from quarterdeck.kernel.errors import NotFound, StorageBroken
@@ -118,6 +119,25 @@ class Log:
 
     async def sealed(self, tenant: TenantId) -> list[Sealed]:
         return await self._in_thread(self._store.sealed, tenant)
+
+    # A tenant that leaves
+
+    async def shut(self, tenant: TenantId) -> None:
+        """Nothing is written for it any more, by anybody, until the process ends."""
+        await self._chore(lambda: self._committer.shut.add(tenant))
+
+    async def drop(self, tenant: TenantId) -> None:
+        """Lose all that is a tenant's, which must have been shut. Each stream has its own chain of hashes, so that
+        those of all others verify as before."""
+        await self._chore(lambda: self._committer.drop(tenant))
+
+    async def scrub(self) -> bool:
+        """Whether what was erased is in no file any more; where not, ask again."""
+        return await self._chore(self._store.scrub)
+
+    async def streams(self, tenant: TenantId, after: int = 0, limit: int = PAGE) -> list[StreamState]:
+        """Those of a tenant, in order of their ids."""
+        return await self._in_thread(lambda: list(islice(self._store.streams(tenant, after), limit)))
 
     # Reading
 

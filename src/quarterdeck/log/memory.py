@@ -40,6 +40,11 @@ class MemoryTables:
                 added = isinstance(change, Add)
                 line.update({n: line[n] + v if added else v for n, v in change.values.items()})
 
+    def drop(self, tenant: TenantId) -> None:
+        for lines in self._lines.values():
+            for gone in [key for key, line in lines.items() if line.get("tenant") == tenant]:
+                del lines[gone]
+
     def get(self, table: Table, key: Mapping[str, object]) -> dict[str, Any] | None:
         line = self._lines[table.name].get(tuple(key[column] for column in table.key))
         return None if line is None else dict(line)
@@ -106,9 +111,10 @@ class MemoryStore:
             found = [row for row in self._rows.get(stream.id, ()) if row.last > after]
         return [replace(row) for row in found[:limit]]
 
-    def streams(self) -> Iterator[StreamState]:
+    def streams(self, tenant: TenantId | None = None, after: int = 0) -> Iterator[StreamState]:
         with self._lock:
-            states = list(self._states.values())
+            every = list(self._states.values())
+        states = [state for state in every if state.id > after and tenant in {None, state.name.tenant}]
         yield from sorted(states, key=lambda state: state.id)
 
     def scan(self) -> Iterator[tuple[StreamState, Row]]:
@@ -155,6 +161,17 @@ class MemoryStore:
     def sealed(self, tenant: TenantId | None = None) -> list[Sealed]:
         with self._lock:
             return [each for each in self._sealed.values() if tenant in {None, each.tenant}]
+
+    def drop(self, tenant: TenantId) -> None:
+        with self._lock:
+            gone = {state.id for name, state in self._states.items() if name.tenant == tenant}
+            self._states = {name: state for name, state in self._states.items() if state.id not in gone}
+            self._rows = {ident: rows for ident, rows in self._rows.items() if ident not in gone}
+            self._order = [(name, row) for name, row in self._order if name.tenant != tenant]
+            self._onces = {key: once for key, once in self._onces.items() if not key.startswith(f"{tenant}\n")}
+            self._snapshots = {ident: shot for ident, shot in self._snapshots.items() if ident not in gone}
+            self._sealed = {key: each for key, each in self._sealed.items() if each.tenant != tenant}
+            self._tables.drop(tenant)
 
     def backup(self, path: str) -> None:
         raise Invalid(f"Memory has no backup to write to {path}; use the SQLite storage.", code="no_backup")

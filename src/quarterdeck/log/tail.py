@@ -71,6 +71,10 @@ class Tail:
         if stretch is not None:
             self._size -= stretch.size
 
+    def drop(self, tenant: str) -> None:
+        for name in [name for name in self._stretches if name.tenant == tenant]:
+            self.forget(name)
+
 
 def _weight(row: Row) -> int:
     return len(row.data) + ROW_COST + FRAME_COST * (row.last - row.first + 1)

@@ -22,6 +22,7 @@ from quarterdeck.server.routes import (
     employees,
     experience,
     health,
+    leaving,
     memory,
     messages,
     news,
@@ -98,7 +99,7 @@ def create_app(house: House, version: str) -> FastAPI:
     problems.install(app)
     speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
-    platform = (tenants, employees, talks, messages)
+    platform = (tenants, leaving, employees, talks, messages)
     access = (users, tokens, session)
     board = (members, projects, chats, cards, work)
     for routes in (*speaking, *keeping, *platform, *access, *board):

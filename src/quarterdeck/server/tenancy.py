@@ -1,8 +1,9 @@
-"""What routes about tenants need besides the desk: the vault, a judge of addresses, a way to try a provider out."""
+"""What routes about tenants need besides the desk: the vault, a judge of addresses, a way to try a provider out,
+and all that a tenant takes along when it leaves."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
 
 from quarterdeck.actions.tenant_config import Judge, Vault
@@ -27,3 +28,4 @@ class Tenancy:
     judge: Judge
     prices: Callable[[TenantId], Awaitable[Prices]]
     try_out: Callable[[TenantId], Awaitable[Trial]]
+    luggage: Callable[[TenantId], AsyncIterator[bytes]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import BaseModel, Field
 
@@ -122,3 +122,18 @@ class TrialTold(BaseModel):
     code: str | None = None
     detail: str = Field(description="What is wrong, and what helps, in words.")
     took_ms: float | None = None
+
+
+class Erasure(BaseModel):
+    tenant_id: str
+    state: Literal["erasing", "erased"]
+    asked_by: str
+    asked_at: float
+    streams: int | None = Field(description="How many streams it had.")
+    places: int | None = Field(description="How many events, each piece of streamed text counted.")
+    digest: str | None = Field(description="Over the last hash of each of its streams.")
+    erased_at: float | None
+
+
+class Rotated(BaseModel):
+    tenants: int = Field(description="Whose keys are locked anew.")

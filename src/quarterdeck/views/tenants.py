@@ -13,7 +13,7 @@ from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.scope import LOCAL_TENANT
 from quarterdeck.kernel.tenancy import NO_CONFIG, TenantConfig
 from quarterdeck.log.log import Log
-from quarterdeck.ports import Change, Patch, Put, Query, Table
+from quarterdeck.ports import Change, Drop, Patch, Put, Query, Table
 
 PAGE = 500
 TENANTS = Table(
@@ -28,7 +28,23 @@ CONFIGS = Table(
     {"tenant": "text", "version": "integer", "config": "text", "changed_at": "real"},
     key=("tenant",),
 )
-TABLES = (TENANTS, CONFIGS)
+# Those that left, and what of it is done. It is all that is known of them.
+LEAVING = Table(
+    "leaving",
+    {
+        "id": "text",
+        "state": "text",  # erasing, erased
+        "asked_by": "text",
+        "asked_at": "real",
+        "streams": "integer",
+        "places": "integer",
+        "digest": "text",
+        "erased_at": "real",
+    },
+    key=("id",),
+    lookups=(("state", "id"),),
+)
+TABLES = (TENANTS, CONFIGS, LEAVING)
 
 
 class TenantsView:
@@ -47,6 +63,13 @@ class TenantsView:
                 text = encode(configured).decode()
                 how = {"version": configured.VERSION, "config": text, "changed_at": fact.at}
                 return [Put(CONFIGS, {"tenant": ident, **how})]
+            case ev.TenantClosed(ident):
+                left = {"id": ident, "state": "erasing", "asked_by": fact.actor, "asked_at": fact.at}
+                return [Drop(TENANTS, {"id": ident}), Drop(CONFIGS, {"tenant": ident}), Put(LEAVING, left)]
+            case ev.TenantCounted(ident, streams, places, digest):
+                return [Patch(LEAVING, {"id": ident}, {"streams": streams, "places": places, "digest": digest})]
+            case ev.TenantErased(ident):
+                return [Patch(LEAVING, {"id": ident}, {"state": "erased", "erased_at": fact.at})]
             case _:
                 return []
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import uuid
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 
 from quarterdeck import __version__
@@ -52,9 +53,10 @@ from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
 from quarterdeck.views.tenants import config_of
+from quarterdeck.wiring.luggage import luggage
 from quarterdeck.wiring.models import DefaultModels
 from quarterdeck.wiring.providers import TenantProviders
-from quarterdeck.wiring.terms import terms_of, workspaces
+from quarterdeck.wiring.terms import tenant_folder, terms_of, workspaces
 
 # Workers of one process share it: a run that goes from one of them to another did not crash.
 PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -171,6 +173,9 @@ def station_of(ground: Ground) -> Station:
             return "native"
         return "native" if traits.tools and not traits.slight else "roles"
 
+    def taken_along(tenant: TenantId) -> AsyncIterator[bytes]:
+        return luggage(ground.log, tenant, tenant_folder(ground.settings, tenant))
+
     desk = Desk(ground.log, SystemIds(), SystemClock())
     access = Access(ground.log, desk.clock)
     deadline_s = ground.settings.deadline_s or None
@@ -186,7 +191,7 @@ def station_of(ground: Ground) -> Station:
         ground.recall,
         access,
         Hub(desk, access, ground.speaking),
-        Tenancy(ground.vault, ground.places.judge, prices, ground.providers.try_out),
+        Tenancy(ground.vault, ground.places.judge, prices, ground.providers.try_out, taken_along),
         Doors(ground.settings.guarded, frozenset(ground.settings.hosts), ground.settings.proxied),
         loop_of,
     )

@@ -15,12 +15,14 @@ from quarterdeck.log.log import Log
 from quarterdeck.runtime.after import Aftercare, AfterCrew
 from quarterdeck.runtime.board.staff import Staff
 from quarterdeck.runtime.janitor import Janitor
+from quarterdeck.runtime.leaving import Leaving
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.server.app import create_app as server_app
 from quarterdeck.server.station import About, Station
 from quarterdeck.settings import Settings, read_settings
 from quarterdeck.views.tables import TABLES, VIEWS
 from quarterdeck.wiring.ground import Ground, crew_of, ground_of, open_store, staff_of, station_of
+from quarterdeck.wiring.terms import files_lost
 
 
 @dataclass(slots=True)
@@ -32,6 +34,7 @@ class _Floor:
     aftercare: Aftercare
     staff: Staff
     janitor: asyncio.Task[None]
+    leaving: Leaving
 
 
 class LocalHouse:
@@ -97,13 +100,15 @@ class LocalHouse:
             await aftercare.open()
             staff = Staff(staff_of(ground, crew.worker))
             await staff.open()
+            leaving = Leaving(ground.log, files_lost(ground.settings))
+            await leaving.open()
         except BaseException:
             self._floors.pop(asyncio.get_running_loop(), None)
             raise
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
         station = station_of(ground)
         await station.hub.open()
-        return _Floor(station, supervisor, aftercare, staff, asyncio.ensure_future(janitor.work()))
+        return _Floor(station, supervisor, aftercare, staff, asyncio.ensure_future(janitor.work()), leaving)
 
     async def drain(self) -> None:
         """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
@@ -132,6 +137,7 @@ class LocalHouse:
             furnished.janitor.cancel()
             furnished.station.hub.close()
             furnished.station.access.close()
+            await furnished.leaving.close()
             await furnished.supervisor.close()
             await furnished.aftercare.close()
             await furnished.staff.close()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from quarterdeck.engine.money import Price, Prices
@@ -62,3 +64,12 @@ def workspaces(settings: Settings) -> Callable[[TenantId, str | None], str]:
 
 def tenant_folder(settings: Settings, tenant: TenantId) -> Path:
     return Path(os.path.realpath(settings.database.parent)) / "tenants" / tenant
+
+
+def files_lost(settings: Settings) -> Callable[[TenantId], Awaitable[None]]:
+    """How the files of a tenant that leaves are lost."""
+
+    async def lose(tenant: TenantId) -> None:
+        await asyncio.to_thread(shutil.rmtree, tenant_folder(settings, tenant), ignore_errors=True)
+
+    return lose

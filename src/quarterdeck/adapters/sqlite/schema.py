@@ -32,6 +32,17 @@ SEALED = """CREATE TABLE IF NOT EXISTS sealed(
 SEAL = "INSERT OR REPLACE INTO sealed(tenant, id, data) VALUES(?,?,?)"
 UNSEAL = "DELETE FROM sealed WHERE tenant = ? AND id = ?"
 
+# All that is one tenant's, but for the read models. Who asks under a key has the tenant before it.
+_THEIRS = "IN (SELECT id FROM stream WHERE tenant = ?)"
+DROPS = (
+    f"DELETE FROM row WHERE stream {_THEIRS}",
+    f"DELETE FROM mark WHERE stream {_THEIRS}",
+    f"DELETE FROM snapshot WHERE stream {_THEIRS}",
+    "DELETE FROM stream WHERE tenant = ?",
+    "DELETE FROM once WHERE key >= ?1 || char(10) AND key < ?1 || char(11)",
+    "DELETE FROM sealed WHERE tenant = ?",
+)
+
 STREAM = "SELECT id, tenant, kind, key, epoch, owner, closed, floor, floor_chain FROM stream"
 LAST = "SELECT last, chain FROM row WHERE stream = ? ORDER BY first DESC LIMIT 1"
 MARKS = "SELECT producer, epoch, seq, first, last FROM mark WHERE stream = ?"

@@ -186,6 +186,16 @@ class SqliteStore:
         with contextlib.suppress(Unavailable):  # what cannot be done now is done later
             self.scrub()
 
+    def drop(self, tenant: TenantId) -> None:
+        theirs = [table.name for table in self._tables.values() if "tenant" in table.columns]
+        with self._told(), self._transaction():
+            for statement in schema.DROPS:
+                self._writer.execute(statement, (tenant,))
+            for name in theirs:
+                self._writer.execute(f"DELETE FROM view_{name} WHERE tenant = ?", (tenant,))
+            note_erasure(self._writer, theirs)
+            note_trim(self._writer)
+
     def scrub(self) -> bool:
         with self._told():
             return scrubbed(self._writer, self._tables, BUSY_MS)
@@ -199,11 +209,11 @@ class SqliteStore:
         found = self._states(query, values)
         return found[0] if found else None
 
-    def streams(self) -> Iterator[StreamState]:
-        last = 0
-        while page := self._states(f"{schema.STREAM} WHERE id > ? ORDER BY id LIMIT 500", (last,)):
+    def streams(self, tenant: TenantId | None = None, after: int = 0) -> Iterator[StreamState]:
+        where, values = ("", ()) if tenant is None else (" AND tenant = ?", (tenant,))
+        while page := self._states(f"{schema.STREAM} WHERE id > ?{where} ORDER BY id LIMIT 500", (after, *values)):
             yield from page
-            last = page[-1].id
+            after = page[-1].id
 
     def _states(self, query: str, values: Sequence[object]) -> list[StreamState]:
         """Read within one transaction, so that a stream's head, floor and epoch belong together."""
