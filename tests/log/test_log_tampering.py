@@ -75,7 +75,7 @@ def test_every_bit_of_every_byte_of_a_row_counts(written: Shelf) -> None:
     [
         "UPDATE row SET at = at + 0.001 WHERE id = 2",
         "UPDATE row SET at = CAST(at AS INTEGER) WHERE id = 2",
-        "UPDATE row SET version = 2 WHERE id = 2",
+        "UPDATE row SET version = version + 1 WHERE id = 2",
         "UPDATE row SET cause = 'r7' WHERE id = 2",
         "UPDATE row SET cause = 'None' WHERE id = 2",
         "UPDATE row SET cause = NULL WHERE id = 3",

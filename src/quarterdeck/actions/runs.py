@@ -64,7 +64,9 @@ async def start_run(
             Entry(talk, (said,), opening=(opened,), actor=scope.actor, cause=task),
             once=_once(scope, route, key, body, task, conversation),
         )
-    except Closed:
+    except Closed as closed:
+        if closed.code != Closed.code:  # not the conversation, but whose it was
+            raise
         raise Gone(
             "That conversation was deleted; choose another `conversation_id`.", code="conversation_deleted"
         ) from None
