@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from listening import BOUND_S, asking, hear
 
-from quarterdeck.kernel.parts import ToolCall, Usage
-from quarterdeck.ports import Ended, Traits
+from quarterdeck.kernel.parts import Message, ToolCall, Usage
+from quarterdeck.ports import Burst, Ended, ModelRequest, Traits
 from quarterdeck.testing.scripted import ScriptedModel, Turn
 
 SCRIPT = {
@@ -86,3 +86,17 @@ def test_a_script_that_makes_no_sense_is_refused(script: str, tmp_path: Path) ->
     path.write_text(script)
     with pytest.raises(ValueError):
         ScriptedModel.load(path)
+
+
+async def test_a_turn_may_be_for_what_a_tool_told() -> None:
+    turns = [Turn(content=("It is sunny.",), told="sun"), Turn(content=("No idea.",), told=""), Turn(content=("Hm.",))]
+    model = ScriptedModel(turns)
+    asked = Message("user", "Is there sun?")
+    assert await said(model, asked) == "Hm."
+    assert await said(model, asked, Message("tool", "rain", call_id="c1")) == "No idea."
+    assert await said(model, asked, Message("tool", "sun at last", call_id="c1")) == "It is sunny."
+
+
+async def said(model: ScriptedModel, *messages: Message) -> str:
+    bursts = [event async for event in model.stream(ModelRequest(messages)) if isinstance(event, Burst)]
+    return "".join(text for burst in bursts for text in burst.texts)

@@ -102,6 +102,7 @@ EXAMPLES: tuple[Event, ...] = (
         "r-1",
         True,
         "make",
+        (("folder", "/home/ann/проект"), ("script Makefile", "0" * 64)),
     ),
     tool.ToolStarted(CALL, "a-1"),
     tool.ToolSaid("call-1", "line 1\n"),

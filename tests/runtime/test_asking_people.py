@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 
 import pytest
-from staging import Cast, Drawer, Stage, bounded, name, saying
+from staging import Cast, Drawer, Playing, Stage, bounded, name, saying
 
 from quarterdeck.actions.approvals import answer, give_password, revoke_rule
 from quarterdeck.engine.approval import Answer
 from quarterdeck.events import run as ev
 from quarterdeck.events import tool
 from quarterdeck.kernel.errors import Conflict, Gone, Invalid, NotFound, Problem, ToolFailed
-from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.ids import RunId, TenantId
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.kernel.scope import LOCAL_OWNER, Scope
 from quarterdeck.log.entries import Claim, Entry
-from quarterdeck.ports import Deed, Done, Query, Site, Weighed
+from quarterdeck.ports import Burst, Deed, Done, Ended, ModelEvent, ModelRequest, Query, Site, Weighed
 from quarterdeck.testing.scripted import ScriptedModel, Turn
 from quarterdeck.views.approvals import APPROVALS, RULES
 
@@ -412,19 +413,75 @@ async def test_what_changes_nothing_and_was_allowed_is_done_again_without_asking
     assert [began.approval for began in seen.of(tool.ToolStarted)] == [request.approval, None]
 
 
+class Shelf(Drawer):
+    """A drawer in which it can be looked up whether something was written. Its first use never comes back; with
+    `writes` it had done its work by then."""
+
+    def __init__(self, *, writes: bool) -> None:
+        super().__init__(ASKS, a="red")
+        self.writes = writes
+
+    async def weigh(self, call: ToolCall, site: Site) -> Weighed:
+        w = await super().weigh(call, site)
+        bound = {**w.bound, "after": json.loads(call.arguments)["text"]}
+        return Weighed(w.risk, w.action, "probeable", w.arguments, w.shown, bound=bound)
+
+    async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
+        first = not self.used
+        self.used.append(deed.call)
+        if self.writes or not first:
+            self.notes["a"] = deed.weighed.bound["after"]
+        if first:
+            await asyncio.Event().wait()
+        return Done("written")
+
+    async def probe(self, deed: Deed) -> Done | None:
+        return Done("it is there") if self.notes["a"] == deed.weighed.bound["after"] else None
+
+
+async def allowed_and_cut_off(stage: Stage, drawer: Drawer) -> RunId:
+    """A run whose server is gone in the middle of a call that somebody allowed."""
+    first = await stage.staffed(calling(write()), drawer, worker="one.a")
+    task = await stage.ask(loop="native")
+    [request] = await asked(stage, task)
+    await answer(stage.desk, LOCAL_OWNER, request.approval, ALLOW)
+    await stage.until(task, lambda seen: bool(seen.of(tool.ToolStarted)))
+    await stage.let_go(first)
+    return task
+
+
 async def test_what_can_be_looked_up_after_a_crash_is_not_done_again_if_it_was_done(stage: Stage) -> None:
-    class Probed(Hanging):
-        async def weigh(self, call: ToolCall, site: Site) -> Weighed:
-            return Weighed("low", "note", "probeable", call.arguments, "write")
-
-        async def probe(self, deed: Deed) -> Done | None:
-            return Done("it is there")
-
-    drawer, model = Probed(), saying("Done.")
-    task = await cut_off(stage, drawer, write())
+    """By then it comes to something else than what was allowed, because the world is what it made of it."""
+    drawer, model = Shelf(writes=True), saying("Done.")
+    task = await allowed_and_cut_off(stage, drawer)
     await stage.staffed(model, drawer, worker="two.a")
-    await stage.ended(task)
+    seen = await stage.ended(task)
     assert (len(drawer.used), model.requests[0].messages[-1].content) == (1, "it is there")
+    assert len(seen.of(tool.ApprovalRequested)) == 1
+
+
+async def test_what_can_be_looked_up_after_a_crash_is_done_if_it_was_not_and_needs_no_second_leave(
+    stage: Stage,
+) -> None:
+    drawer = Shelf(writes=False)
+    task = await allowed_and_cut_off(stage, drawer)
+    await stage.staffed(saying("Done."), drawer, worker="two.a")
+    seen = await stage.ended(task)
+    assert (len(drawer.used), drawer.notes) == (2, {"a": "blue"})
+    assert len(seen.of(tool.ApprovalRequested)) == 1
+
+
+async def test_what_was_cut_off_and_would_now_come_to_something_else_is_asked_about_anew(stage: Stage) -> None:
+    drawer = Shelf(writes=False)
+    task = await allowed_and_cut_off(stage, drawer)
+    drawer.notes["a"] = "green"  # somebody else's, meanwhile
+    await stage.staffed(saying("Done."), drawer, worker="two.a")
+    both = await asked(stage, task, 2)
+    assert (both[0].hash != both[1].hash, len(drawer.used)) == (True, 1)
+    await answer(stage.desk, LOCAL_OWNER, both[1].approval, ALLOW)
+    seen = await stage.ended(task)
+    assert (len(drawer.used), drawer.notes) == (2, {"a": "blue"})
+    assert [began.approval for began in seen.of(tool.ToolStarted)] == [each.approval for each in both]
 
 
 async def test_what_a_tool_says_while_it_works_is_told_before_its_end(stage: Stage) -> None:
@@ -490,3 +547,55 @@ async def test_a_run_whose_worker_was_gone_before_it_could_say_that_it_waits_say
     await stage.staffed(saying("Done."), Drawer(ASKS))
     seen = await stage.until(task, lambda seen: bool(seen.rows) and rests(seen))
     assert [waiting.status for waiting in seen.of(ev.RunWaiting)] == ["waiting_for_approval"]
+
+
+class Ledger(Drawer):
+    """Each use is a line in a file, so that one too many is seen."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(ASKS)
+        self.path = path
+
+    async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
+        with self.path.open("a") as file:
+            file.write(f"{deed.site.run}\n")
+        return Done("written")
+
+
+AT_ONCE = 20
+
+
+@pytest.mark.proof
+async def test_of_two_answers_at_the_same_moment_one_counts_and_is_done_once(
+    stage: Stage, tmp_path: Path, rounds: int
+) -> None:
+    """Each round is twenty races; five hundred rounds are ten thousand."""
+    drawer = Ledger(tmp_path / "ledger")
+    drawer.path.touch()
+    model = Playing(once_called)
+    await stage.staffed(model, drawer)
+    allowed: list[str] = []
+    for nth in range(rounds):
+        tasks = [await stage.ask(loop="native") for _ in range(AT_ONCE)]
+        requests = [(await asked(stage, task))[0] for task in tasks]
+        other = DENY if nth % 4 == 3 else ALLOW
+        said = [(request.approval, word) for request in requests for word in (ALLOW, other)]
+        clicks = [answer(stage.desk, LOCAL_OWNER, approval, word) for approval, word in said]
+        results = await asyncio.gather(*clicks, return_exceptions=True)
+        for place, task in enumerate(tasks):
+            pair = results[2 * place : 2 * place + 2]
+            assert pair.count(None) == 1
+            assert any(isinstance(error, Conflict) for error in pair)
+            if said[2 * place + pair.index(None)][1] is ALLOW:
+                allowed.append(task)
+            await stage.ended(task)
+    assert sorted(drawer.path.read_text().split()) == sorted(allowed)
+
+
+async def once_called(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+    """A model that writes, and then says so."""
+    if request.messages[-1].role == "tool":
+        yield Burst("content", ["Done."])
+        yield Ended("stop")
+    else:
+        yield Ended("tool_calls", (write(),))

@@ -17,9 +17,10 @@ Reach = Literal["once", "run", "always"]
 @dataclass(frozen=True, slots=True)
 class ToolWeighed(Event):
     """A call was looked at, and nothing was changed. `hash` is over exactly what would be done; `allowed_by` is the
-    rule of a person's that covers it."""
+    rule of a person's that covers it; `bound` is all that its outcome hangs on besides its arguments, by name."""
 
     KIND: ClassVar[str] = "run.tool_weighed"
+    VERSION: ClassVar[int] = 2
     call_id: str
     risk: Risk
     action: str
@@ -32,6 +33,7 @@ class ToolWeighed(Event):
     allowed_by: str | None = None
     password: bool = False
     command: str | None = None
+    bound: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ _SAME: Callable[[Shape], Shape] = dict
 
 STEPS: Steps = {
     ("run.requested", 1): _SAME,
+    ("run.tool_weighed", 1): _SAME,
     ("conversation.opened", 1): _SAME,
     ("conversation.message_added", 1): _SAME,
 }

@@ -39,6 +39,8 @@ class Tools:
         """What is to be carried out, or what stands in the way: it is not any more what was allowed, or the password
         that it needs is not at hand."""
         assert c.weighed is not None
+        if c.again and c.weighed.effect == "probeable" and (ended := await self._found_done(c)) is not None:
+            return (ended,)
         found = await self._sound(c.call, self._weighed(c.call))
         if isinstance(found, ToolFinished):
             return (found,)
@@ -47,7 +49,7 @@ class Tools:
         password = None
         if found.password and (password := self._lockbox.take(c.approval or "")) is None:
             return (PasswordRequested(c.approval or "", c.call.id, c.weighed.shown),)
-        return Deed(c.call, self._site, found, f"{self._site.run}:{c.call.id}", password)
+        return Deed(c.call, self._site, found, self._key(c.call), password)
 
     async def _weighed(self, call: ToolCall) -> Weighed:
         if not within(self._names, call.name):
@@ -58,30 +60,34 @@ class Tools:
         """Do it. What it says on the way is told as it comes, and before its end."""
         outflow = _Outflow(c.call.id, tell)
         try:
-            found = await self._sound(c.call, self._done(c, deed, outflow.say))
+            found = await self._sound(c.call, self._toolbox.use(deed, outflow.say))
             await outflow.drained()
         finally:
             outflow.close()
-        if isinstance(found, ToolFinished):
-            return found
-        status = {"exit_status": found.exit_status, "digest": found.digest}
-        return ToolFinished(c.call.id, c.call.name, found.ok, found.text, **status)
+        return found if isinstance(found, ToolFinished) else _finished(c.call, found)
 
-    async def _done(self, c: OpenCall, deed: Deed, say: Callable[[str], None]) -> Done:
-        if c.again and deed.weighed.effect == "probeable" and (done := await self._toolbox.probe(deed)) is not None:
-            return done
-        return await self._toolbox.use(deed, say)
+    async def _found_done(self, c: OpenCall) -> ToolFinished | None:
+        """What a call came to that a crash cut off, if it was done. It is looked for as it was weighed then: by now
+        the world may be what it made of it."""
+        assert c.weighed is not None
+        deed = Deed(c.call, self._site, _as_it_was(c.weighed), self._key(c.call))
+        found = await self._sound(c.call, self._toolbox.probe(deed))
+        return _finished(c.call, found) if isinstance(found, Done) else found
+
+    def _key(self, call: ToolCall) -> str:
+        return f"{self._site.run}:{call.id}"
 
     async def _changed(self, c: OpenCall, found: Weighed) -> tuple[Event, ...]:
         weighed = await self._told(c.call, found)
-        if c.approval is None:
+        if c.approval is None or c.approval == c.spent:  # what is used up cannot be taken back: it is asked about anew
             return (weighed,)
         return (ApprovalDecided(c.approval, c.call.id, "voided", SYSTEM, words=CHANGED), weighed)
 
     async def _told(self, call: ToolCall, w: Weighed) -> ToolWeighed:
         told = (call.id, w.risk, w.action, w.effect, w.arguments, w.shown)
         bound = bound_hash(call.name, w.arguments, w.bound)
-        return ToolWeighed(*told, bound, w.why, w.rule, await self._rule_for(w.rule), w.password, w.command)
+        rest = (w.why, w.rule, await self._rule_for(w.rule), w.password, w.command)
+        return ToolWeighed(*told, bound, *rest, tuple(sorted(w.bound.items())))
 
     async def _rule_for(self, key: str | None) -> str | None:
         """The rule of a person's that allows it, if there is one today."""
@@ -106,6 +112,15 @@ class Tools:
             if isinstance(error, asyncio.CancelledError) and was_cancelled():
                 raise
             return ToolFinished(call.id, call.name, ok=False, result=f"{type(error).__name__}: {error}")
+
+
+def _finished(call: ToolCall, done: Done) -> ToolFinished:
+    return ToolFinished(call.id, call.name, done.ok, done.text, exit_status=done.exit_status, digest=done.digest)
+
+
+def _as_it_was(w: ToolWeighed) -> Weighed:
+    told = (w.risk, w.action, w.effect, w.arguments, w.shown, w.why)
+    return Weighed(*told, dict(w.bound), w.rule, w.password, w.command)
 
 
 class _Outflow:

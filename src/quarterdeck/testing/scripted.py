@@ -6,6 +6,7 @@ A script is a JSON file (or the same in values); whatever is left out is empty, 
      "traits": {"tools": true, "schema": true, "reasoning": true, "slight": false},
      "turns": [
        {"when": "weather",                      only if the last message of the user contains this
+        "told": "sunny",                        only if the last message is a tool's and contains this
         "reasoning": ["Let me ", "see."],       one delta each
         "content": ["It is ", "sunny."],        a plain string is one delta
         "json": {"intent": "answer"},           a reply as JSON text, after the content
@@ -18,8 +19,8 @@ A script is a JSON file (or the same in values); whatever is left out is empty, 
         "cut": 3,                               break off after so many deltas
         "hang": 3}]}                            say nothing more after so many deltas
 
-A request takes the next of the turns whose `when` it matches, else the next of those without one; the last of either
-is repeated.
+A request takes the next of the turns whose `told` or `when` it matches, the first of which in the script counts, else
+the next of those without either; the last of them is repeated.
 """
 
 from __future__ import annotations
@@ -68,6 +69,15 @@ class Turn:
     cut: int | None = None
     hang: int | None = None
     when: str | None = None
+    told: str | None = None
+
+    def fits(self, request: ModelRequest) -> bool:
+        """Whether it was written for this very request."""
+        last = request.messages[-1] if request.messages else None
+        if self.told is not None and (last is None or last.role != "tool" or self.told not in last.content):
+            return False
+        asked = next((message.content for message in reversed(request.messages) if message.role == "user"), "")
+        return self.when is None or self.when in asked
 
     def deltas(self) -> list[Delta]:
         said: list[Delta] = [("reasoning", text) for text in self.reasoning if text]
@@ -97,7 +107,7 @@ class ScriptedModel:
         self._turns = tuple(turns)
         self._name = name
         self._traits = traits or Traits(tools=True, schema=True, reasoning=True)
-        self._taken: Counter[str | None] = Counter()
+        self._taken: Counter[tuple[str | None, str | None]] = Counter()
         self.requests: list[ModelRequest] = []
 
     @classmethod
@@ -141,14 +151,14 @@ class ScriptedModel:
         """It holds nothing."""
 
     def _next(self, request: ModelRequest) -> Turn:
-        asked = next((message.content for message in reversed(request.messages) if message.role == "user"), "")
-        matching = [turn.when for turn in self._turns if turn.when is not None and turn.when in asked]
-        when = matching[0] if matching else None
-        turns = [turn for turn in self._turns if turn.when == when]
+        written = [turn for turn in self._turns if (turn.when, turn.told) != (None, None)]
+        first = next((turn for turn in written if turn.fits(request)), None)
+        key = (None, None) if first is None else (first.when, first.told)
+        turns = [turn for turn in self._turns if (turn.when, turn.told) == key]
         if not turns:
             raise ModelFailed("provider_rejected", "The script has no turn for this message.", retryable=False)
-        place = min(self._taken[when], len(turns) - 1)
-        self._taken[when] += 1
+        place = min(self._taken[key], len(turns) - 1)
+        self._taken[key] += 1
         return turns[place]
 
 

@@ -60,9 +60,10 @@ def evolve_calls(calls: Calls, event: Event) -> Calls:
 def _evolved(c: OpenCall, event: Event) -> OpenCall:
     match event:
         case ev.ToolWeighed():
-            return replace(c, weighed=event)
-        case ev.ToolStarted(_, approval):
-            return replace(c, begun=True, spent=approval or c.spent)
+            return _weighed(c, event)
+        case ev.ToolStarted(_, approval):  # its approval has one more event: that it was consumed
+            version = c.version + 1 if approval is not None and approval == c.approval else c.version
+            return replace(c, begun=True, spent=approval or c.spent, version=version)
         case ev.ApprovalRequested(approval):
             asking = replace(c, approval=approval, version=1, asked=event.asked, expires_at=event.expires_at)
             return replace(asking, decision=None, lock="closed")
@@ -74,6 +75,13 @@ def _evolved(c: OpenCall, event: Event) -> OpenCall:
             return replace(c, version=c.version + 1, lock="open")
         case _:
             return c
+
+
+def _weighed(c: OpenCall, event: ev.ToolWeighed) -> OpenCall:
+    """Where it comes to something else than what an approval was used up for, leave is wanted again."""
+    if c.spent is not None and c.spent == c.approval and c.weighed is not None and c.weighed.hash != event.hash:
+        return replace(c, weighed=event, approval=None, asked=None, decision=None, lock="closed")
+    return replace(c, weighed=event)
 
 
 def _decided(c: OpenCall, event: ev.ApprovalDecided) -> OpenCall:
