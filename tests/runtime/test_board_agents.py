@@ -12,8 +12,10 @@ import pytest
 from staging import BOUND_S, Cast, Drawer, Playing, Stage
 
 from boardroom import OWNER, Boardroom, id_of
+from quarterdeck.actions.approvals import answer
 from quarterdeck.actions.board import cards, members, projects, speech, work
 from quarterdeck.actions.board.speech import Words
+from quarterdeck.engine.approval import Answer
 from quarterdeck.engine.board.people import Project
 from quarterdeck.events.agent_stream import (
     AgentStreamDelta,
@@ -23,7 +25,8 @@ from quarterdeck.events.agent_stream import (
     AgentStreamTool,
 )
 from quarterdeck.events.inbox import WakeEnded, WakeTaken
-from quarterdeck.events.run import ContentStreamed, RunFinished, RunRequested
+from quarterdeck.events.run import ContentStreamed, RunFinished, RunRequested, RunWaiting
+from quarterdeck.events.tool import ApprovalRequested
 from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.kernel.ids import RunId, project_stream, run_stream
 from quarterdeck.kernel.parts import ToolCall
@@ -150,7 +153,7 @@ async def test_a_task_is_claimed_worked_on_and_handed_in(shift: Shift) -> None:
     await work.review(board.desk, OWNER, board.book, task, "approved", "")
 
 
-async def test_tools_are_told_as_they_end_and_wait_for_leave(shift: Shift) -> None:
+async def test_tools_are_told_as_they_end(shift: Shift) -> None:
     board = shift.board
     _, project = await crew(board)
 
@@ -173,6 +176,30 @@ async def test_tools_are_told_as_they_end_and_wait_for_leave(shift: Shift) -> No
     log = {line["args"]["name"]: line["error"] for line in orjson.loads(ended.tool_log)}
     assert log["ropes"] is None
     assert "no such note" in log["none"]
+
+
+async def test_a_tool_that_needs_leave_waits_for_a_person_and_the_work_goes_on(shift: Shift) -> None:
+    board, drawer = shift.board, Drawer(ask=frozenset({"write_note"}))
+    _, project = await crew(board, tools=("write_note",))
+
+    async def play(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        if any(message.role == "tool" for message in request.messages):
+            yield Burst("content", ["Written."])
+            yield Ended("stop")
+            return
+        assert [tool.name for tool in request.tools] == ["write_note"]
+        yield Ended("tool_calls", (ToolCall("c1", "write_note", '{"name": "ropes", "text": "7"}'),))
+
+    await shift.on(Playing(play), drawer)
+    task = await board.task(project.id, assignees=("bo",))
+    [wake] = await shift.until(lambda lines: lines[0]["status"] == "working")
+    seen = await shift.stage.until(RunId(wake["run"]), lambda seen: bool(seen.of(RunWaiting)))
+    assert drawer.used == []
+    [asked] = seen.of(ApprovalRequested)
+    await answer(board.desk, OWNER, asked.approval, Answer("approved", "once"))
+    await shift.settled()
+    assert drawer.notes["ropes"] == "7"
+    assert (await board.card(task))["status"] == "in_review"
 
 
 async def test_text_that_is_taken_back_is_left_interrupted_and_said_again(shift: Shift) -> None:

@@ -27,7 +27,7 @@ def persona_of(member: Member, project: Project) -> Persona:
     config = member.config
     model = f"{config.provider}/{config.model}" if config.provider and config.model else config.model
     here = f"You are {member.name}, known as @{member.slug}, a member of the project “{project.name}”."
-    prompt = f"{config.prompt}\n\n{here}" if config.prompt else f"{here} Answer plainly and briefly."
+    prompt = f"{here}\n\n{config.prompt or 'Answer plainly and briefly.'}"
     return Persona(member.id, member.name, prompt, model, tools=config.tools)
 
 
