@@ -130,6 +130,15 @@ def mail_stream(tenant: TenantId, member: str) -> StreamName:
     return StreamName(tenant, "mail", member)
 
 
+def team_stream(tenant: TenantId, team: str) -> StreamName:
+    return StreamName(tenant, "team", team)
+
+
+def team_run_stream(tenant: TenantId, run: str) -> StreamName:
+    """One task of a team: its plan, who began what and what it came to, what people said."""
+    return StreamName(tenant, "team_run", run)
+
+
 def checked_name(text: str, what: str) -> str:
     """A name a client chose: short, printable, and safe to stand in a path, a log line and a frame."""
     if not _NAME.fullmatch(text):

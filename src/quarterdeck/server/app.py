@@ -32,6 +32,7 @@ from quarterdeck.server.routes import (
     steering,
     talks,
     tasks,
+    teams,
     tenants,
     tokens,
     usage,
@@ -99,7 +100,7 @@ def create_app(house: House, version: str) -> FastAPI:
     problems.install(app)
     speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
-    platform = (tenants, leaving, employees, talks, messages)
+    platform = (tenants, leaving, employees, talks, messages, teams)
     access = (users, tokens, session)
     board = (members, projects, chats, cards, work)
     for routes in (*speaking, *keeping, *platform, *access, *board):

@@ -127,6 +127,18 @@ POLICY: tuple[Line, ...] = (
     ("GET", "/api/v1/users/{user_id}", "read"),
     ("PATCH", "/api/v1/users/{user_id}", "manage"),
     ("DELETE", "/api/v1/users/{user_id}", "manage"),
+    # Teams
+    ("POST", "/api/v1/teams", "manage"),
+    ("GET", "/api/v1/teams", "read"),
+    ("GET", "/api/v1/teams/{team_id}", "read"),
+    ("POST", "/api/v1/teams/{team_id}/runs", "talk"),
+    ("GET", "/api/v1/teams/{team_id}/runs", "read"),
+    ("GET", "/api/v1/teams/{team_id}/runs/{run_id}", "read"),
+    ("GET", "/api/v1/teams/{team_id}/runs/{run_id}/stream", "read"),
+    ("PUT", "/api/v1/teams/{team_id}/runs/{run_id}/plan", "talk"),
+    ("POST", "/api/v1/teams/{team_id}/runs/{run_id}/interventions", "talk"),
+    ("GET", "/api/v1/teams/{team_id}/runs/{run_id}/interventions", "read"),
+    ("GET", "/api/v1/teams/{team_id}/runs/{run_id}/interventions/{intervention_id}", "read"),
     # Tenants and employees
     ("POST", "/api/v1/tenants", "operate"),
     ("GET", "/api/v1/tenants", "known"),

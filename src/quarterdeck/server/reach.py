@@ -14,6 +14,7 @@ from quarterdeck.views.approvals import APPROVALS, RULES
 from quarterdeck.views.staff import EMPLOYEES
 from quarterdeck.views.tables import RUNS
 from quarterdeck.views.talk import CONVERSATIONS
+from quarterdeck.views.teams import TEAM_RUNS, TEAMS
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,18 @@ async def conversation(here: Station, ident: str) -> Found:
 
 async def employee(here: Station, ident: str) -> Found:
     return await _there(here, EMPLOYEES, ident, "employee")
+
+
+async def team(here: Station, ident: str) -> Found:
+    return await _there(here, TEAMS, ident, "team")
+
+
+async def team_run(here: Station, team_id: str, ident: str) -> Found:
+    """A run of this team."""
+    there = await _there(here, TEAM_RUNS, ident, "team_run")
+    if there.line["team"] != team_id:
+        raise NotFound("There is no such team_run.", code="team_run_not_found")
+    return there
 
 
 async def approval(here: Station, ident: str) -> Found:

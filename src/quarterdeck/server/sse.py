@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from quarterdeck.events.run import RunFinished, RunWaiting
+from quarterdeck.events.team import TeamRunFinished
 from quarterdeck.log.cursor import Cursor, Gap
 from quarterdeck.ports import Row
 
@@ -32,7 +33,7 @@ HEADERS = [
 RETRY = b"retry: 1000\n\n"
 END = b"event: end\ndata: {}\n\n"
 RESTS = b'event: end\ndata: {"waiting": true}\n\n'
-ENDS = frozenset({RunFinished.KIND})
+ENDS = frozenset({RunFinished.KIND, TeamRunFinished.KIND})
 TO_REST = ENDS | {RunWaiting.KIND}
 DRAINING = b'event: draining\ndata: {"code": 4503, "retry_ms": 1000}\n\n'
 

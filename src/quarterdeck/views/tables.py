@@ -8,7 +8,7 @@ from quarterdeck.events import run
 from quarterdeck.events.base import Recorded
 from quarterdeck.events.talk import ConversationDeleted
 from quarterdeck.ports import Change, Drop, Patch, Put, Table
-from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, talk, tenants
+from quarterdeck.views import access, approvals, board, board_tasks, memory, staff, talk, teams, tenants
 from quarterdeck.views.agent_streams import AGENT_STREAMS, AgentStreamsView
 from quarterdeck.views.audit import AUDIT, AuditView
 from quarterdeck.views.deliveries import MAILBOXES, MailboxesView
@@ -41,6 +41,7 @@ TABLES = (
     RUNS,
     *access.TABLES,
     *talk.TABLES,
+    *teams.TABLES,
     *approvals.TABLES,
     *memory.TABLES,
     USAGE,
@@ -84,6 +85,7 @@ VIEWS = (
     RunsView(),
     *access.VIEWS,
     *talk.VIEWS,
+    *teams.VIEWS,
     *approvals.VIEWS,
     *memory.VIEWS,
     UsageView(),

@@ -41,6 +41,7 @@ from quarterdeck.log.log import Log
 from quarterdeck.log.memory import MemoryStore
 from quarterdeck.ports import Knowledge, Lockbox, Store, Toolbox
 from quarterdeck.runtime.board.place import StaffCrew
+from quarterdeck.runtime.conductor import TeamCrew
 from quarterdeck.runtime.crew import Crew
 from quarterdeck.runtime.purse import Caps, Purse
 from quarterdeck.server.access import Access
@@ -148,6 +149,11 @@ def staff_of(ground: Ground, worker: str) -> StaffCrew:
     """Who drives the agents of the board, beside the runs of this worker."""
     desk = Desk(ground.log, SystemIds(), SystemClock())
     return StaffCrew(desk, ground.providers, f"{worker}.staff")
+
+
+def team_crew_of(ground: Ground, worker: str) -> TeamCrew:
+    deadline_s = ground.settings.deadline_s or None
+    return TeamCrew(ground.log, ground.providers, SystemIds(), f"{worker}.teams", deadline_s)
 
 
 def station_of(ground: Ground) -> Station:

@@ -17,11 +17,12 @@ from quarterdeck.runtime.board.staff import Staff
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.runtime.leaving import Leaving
 from quarterdeck.runtime.supervisor import Supervisor
+from quarterdeck.runtime.team_supervisor import TeamSupervisor
 from quarterdeck.server.app import create_app as server_app
 from quarterdeck.server.station import About, Station
 from quarterdeck.settings import Settings, read_settings
 from quarterdeck.views.tables import TABLES, VIEWS
-from quarterdeck.wiring.ground import Ground, crew_of, ground_of, open_store, staff_of, station_of
+from quarterdeck.wiring.ground import Ground, crew_of, ground_of, open_store, staff_of, station_of, team_crew_of
 from quarterdeck.wiring.terms import files_lost
 
 
@@ -31,6 +32,7 @@ class _Floor:
 
     station: Station
     supervisor: Supervisor
+    teams: TeamSupervisor
     aftercare: Aftercare
     staff: Staff
     janitor: asyncio.Task[None]
@@ -87,6 +89,7 @@ class LocalHouse:
                 del self._floors[loop]
                 if floor.done() and not floor.cancelled() and floor.exception() is None and self._ground is not None:
                     self._ground.log.retire(floor.result().supervisor.worker)
+                    self._ground.log.retire(floor.result().teams.worker)
                     self._ground.log.retire(floor.result().aftercare.worker)
                     self._ground.log.retire(floor.result().staff.worker)
                     floor.result().station.hub.abandon()
@@ -96,6 +99,8 @@ class LocalHouse:
             ground = self.ground()
             supervisor = Supervisor(crew := crew_of(ground))
             await supervisor.open()
+            teams = TeamSupervisor(team_crew_of(ground, crew.worker))
+            await teams.open()
             aftercare = Aftercare(AfterCrew(ground.log, ground.providers, SystemIds(), f"{crew.worker}.after"))
             await aftercare.open()
             staff = Staff(staff_of(ground, crew.worker))
@@ -108,7 +113,7 @@ class LocalHouse:
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
         station = station_of(ground)
         await station.hub.open()
-        return _Floor(station, supervisor, aftercare, staff, asyncio.ensure_future(janitor.work()), leaving)
+        return _Floor(station, supervisor, teams, aftercare, staff, asyncio.ensure_future(janitor.work()), leaving)
 
     async def drain(self) -> None:
         """Before the doors close: nothing new, time for what runs to finish, then word to every open stream."""
@@ -118,6 +123,7 @@ class LocalHouse:
         self._ground.streams.draining = True
         furnished = await floor
         furnished.staff.rest()
+        await furnished.teams.drain()
         await furnished.supervisor.drain(self._ground.settings.drain_s)
         await furnished.aftercare.drain()
         self._ground.streams.drain()
@@ -138,6 +144,7 @@ class LocalHouse:
             furnished.station.hub.close()
             furnished.station.access.close()
             await furnished.leaving.close()
+            await furnished.teams.close()
             await furnished.supervisor.close()
             await furnished.aftercare.close()
             await furnished.staff.close()
