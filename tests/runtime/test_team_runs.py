@@ -28,7 +28,8 @@ from quarterdeck.ports import Burst, Ended, ModelEvent, ModelRequest, Query, Too
 from quarterdeck.runtime.conductor import TeamCrew
 from quarterdeck.runtime.supervisor import Supervisor
 from quarterdeck.runtime.team_supervisor import TeamSupervisor
-from quarterdeck.views.tables import CONVERSATIONS, RUNS
+from quarterdeck.views.tables import RUNS
+from quarterdeck.views.talk import CONVERSATIONS
 from quarterdeck.views.teams import TEAM_INTERVENTIONS
 
 PLAN = (
