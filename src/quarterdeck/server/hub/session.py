@@ -170,7 +170,7 @@ class Session:
             await self._heard(message.get("text"))
 
     async def _heard(self, said: str | None) -> None:
-        ref: object = None
+        ref, frame = None, None
         try:
             if said is None:
                 raise Invalid("Send text; there are no binary messages here.", code="invalid_frame")
@@ -178,7 +178,7 @@ class Session:
             self._check_voice(frame)
             answer = await _HANDLERS[type(frame)](self, frame, ref)
         except Problem as problem:
-            self._refuse(problem, ref)
+            self._refuse(problem, ref, {"stream_id": frame.stream_id} if isinstance(frame, v.Spoken) else {})
         except Exception:
             logger.exception("a frame could not be carried out")
             self.line.part(1011, "internal")
@@ -186,8 +186,8 @@ class Session:
             if ref is not None and answer is not None:
                 self.line.tell("ok", answer, ref)
 
-    def _refuse(self, problem: Problem, ref: object) -> None:
-        extra = dict(problem.extra)
+    def _refuse(self, problem: Problem, ref: object, about: Mapping[str, str]) -> None:
+        extra = {**about, **problem.extra}
         ref = extra.pop("ref", ref)
         self.line.tell("error", {"code": problem.code, "detail": problem.detail, **extra}, ref)
         if isinstance(problem, v.Forged):
