@@ -22,6 +22,7 @@ DEADLINE_S = 1800.0
 DRAIN_S = 10.0
 MODEL_PATIENCE_S = 60.0
 APPROVAL_S = 24 * 3600.0
+TENANT_RATE, TENANT_RUNS, TENANT_OPEN = 100.0, 100.0, 500.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,9 @@ class Settings:
     guarded: bool = False
     hosts: tuple[str, ...] = ()
     proxied: bool = False
+    tenant_rate: float = TENANT_RATE
+    tenant_runs: float = TENANT_RUNS
+    tenant_open: float = TENANT_OPEN
     tls_cert: Path | None = None
     tls_key: Path | None = None
     token: str | None = field(default=None, repr=False)
@@ -110,6 +114,9 @@ NAMES = {
     "QUARTERDECK_AUTH": "`on`: whoever comes must show a token; `off` by default, for this machine alone",
     "QUARTERDECK_HOSTS": "the names that the server goes by besides localhost, with commas between",
     "QUARTERDECK_PROXY": "1: a proxy in front of the server does TLS",
+    "QUARTERDECK_TENANT_RATE": f"requests that one tenant may make a second; {TENANT_RATE:.0f} by default, 0: no limit",
+    "QUARTERDECK_TENANT_RUNS": f"runs that one tenant may have at work; {TENANT_RUNS:.0f} by default, 0: no limit",
+    "QUARTERDECK_TENANT_OPEN": f"answers that one tenant may have under way; {TENANT_OPEN:.0f} by default, 0: no limit",
     "QUARTERDECK_TLS_CERT": "the file of the certificate, with its chain, of a server that does TLS itself",
     "QUARTERDECK_TLS_KEY": "the file of its private key",
     "QUARTERDECK_TOKEN": "the token that the commands show to the server",
@@ -152,6 +159,9 @@ def read_settings(environ: Mapping[str, str] | None = None) -> Settings:
         guarded=_on(env, "QUARTERDECK_AUTH"),
         hosts=tuple(host.lower() for host in _listed(env, "QUARTERDECK_HOSTS")),
         proxied=_on(env, "QUARTERDECK_PROXY"),
+        tenant_rate=_number(env, "QUARTERDECK_TENANT_RATE", TENANT_RATE),
+        tenant_runs=_number(env, "QUARTERDECK_TENANT_RUNS", TENANT_RUNS),
+        tenant_open=_number(env, "QUARTERDECK_TENANT_OPEN", TENANT_OPEN),
         tls_cert=_path(env.get("QUARTERDECK_TLS_CERT")),
         tls_key=_path(env.get("QUARTERDECK_TLS_KEY")),
         token=(env.get("QUARTERDECK_TOKEN") or "").strip() or None,

@@ -76,7 +76,8 @@ class App(FastAPI):
             if here.scope.shown is None:
                 await stream.carry_out(receive, send)
             else:
-                await lasting(here.access, here.scope, partial(stream.carry_out, receive), inner, send)
+                with here.quotas.under_way(here.scope.tenant):
+                    await lasting(here.access, here.scope, partial(stream.carry_out, receive), inner, send)
 
 
 def create_app(house: House, version: str) -> FastAPI:

@@ -48,7 +48,8 @@ class Gate:
         if station.scope.shown is None:
             await self._app(scope, receive, send)
         else:
-            await lasting(station.access, station.scope, lambda to: self._app(scope, receive, to), scope, send)
+            with station.quotas.under_way(station.scope.tenant):
+                await lasting(station.access, station.scope, lambda to: self._app(scope, receive, to), scope, send)
 
     async def _admitted(self, scope: Scope, station: Station, said: str | None) -> Station:
         """The station as whoever asks has it, if the policy lets them."""
@@ -68,6 +69,8 @@ class Gate:
                 raise NotAllowed(f"Your role does not include the right to {needs}.", extra={"right": needs})
             if place.tenant is not None:
                 who.within(TenantId(place.tenant))
+            if not who.operator:
+                station.quotas.admit(who.tenant, starts=method in place.starts)
         admitted = station if who is station.scope else replace(station, scope=who)
         put_station(scope, admitted)
         return admitted

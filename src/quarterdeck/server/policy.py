@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -173,11 +173,24 @@ POLICY: tuple[Line, ...] = (
 )
 
 
+# What starts a run: it counts against how many a tenant may have at work.
+STARTS: frozenset[tuple[str, str]] = frozenset(
+    {
+        ("POST", "/v1/chat"),
+        ("POST", "/v1/chat/stream"),
+        ("POST", "/api/v1/conversations/{conversation_id}/messages"),
+        ("POST", "/api/v1/conversations/{conversation_id}/messages/stream"),
+        ("POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/regenerate"),
+    }
+)
+
+
 @dataclass(slots=True)
 class _Node:
     """What stands at one place of a path, and what may follow it."""
 
     needs: dict[str, Needs] = field(default_factory=dict)
+    starts: set[str] = field(default_factory=set)
     literal: dict[str, _Node] = field(default_factory=dict)
     some: _Node | None = None
     rest: _Node | None = None
@@ -186,9 +199,11 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """What a path leads to: what each of its methods needs, and the tenant it names, if it does."""
+    """What a path leads to: what each of its methods needs, which of them start a run, and the tenant it names, if it
+    does."""
 
     needs: dict[str, Needs]
+    starts: Set[str] = frozenset()
     tenant: str | None = None
 
 
@@ -201,6 +216,8 @@ class Policy:
                 node = _next(node, part)
             if node.needs.setdefault(method, needs) != needs:
                 raise AssertionError(f"{method} {template} stands in the policy twice.")
+            if (method, template) in STARTS:
+                node.starts.add(method)
 
     def of(self, path: str) -> Place | None:
         """A literal part goes before one that may be anything; None where there is nothing."""
@@ -222,7 +239,7 @@ def _next(node: _Node, part: str) -> _Node:
 
 def _found(node: _Node, parts: list[str], tenant: str | None) -> Place | None:
     if not parts:
-        return Place(node.needs, tenant) if node.needs else None
+        return Place(node.needs, node.starts, tenant) if node.needs else None
     part, rest = parts[0], parts[1:]
     if part in node.literal and (place := _found(node.literal[part], rest, tenant)) is not None:
         return place
@@ -230,7 +247,7 @@ def _found(node: _Node, parts: list[str], tenant: str | None) -> Place | None:
         place = _found(node.some, rest, part if node.some.name == "tenant_id" else tenant)
         if place is not None:
             return place
-    return None if node.rest is None else Place(node.rest.needs, tenant)
+    return None if node.rest is None else Place(node.rest.needs, node.rest.starts, tenant)
 
 
 def served(app: FastAPI) -> set[tuple[str, str]]:

@@ -77,7 +77,7 @@ DOCUMENTED: dict[int | str, dict[str, Any]] = {
 def answer(status: int, code: str, detail: str, extra: Mapping[str, object] | None = None) -> Response:
     body = {"type": f"urn:quarterdeck:problem:{code}", "title": code.replace("_", " "), "status": status}
     body |= {"code": code, "detail": detail, **(extra or {})}
-    headers = {"retry-after": "1"} if status in {429, 503} else {}
+    headers = {"retry-after": str((extra or {}).get("retry_after_s", 1))} if status in {429, 503} else {}
     if status == 401:
         headers["www-authenticate"] = "Bearer"
     return Response(orjson.dumps(body), status, headers, media_type="application/problem+json")

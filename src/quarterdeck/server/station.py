@@ -19,6 +19,7 @@ from quarterdeck.ports import Lockbox, Skills
 from quarterdeck.server.access import Access
 from quarterdeck.server.doors import Doors
 from quarterdeck.server.hub.hub import Hub
+from quarterdeck.server.quotas import Quotas
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.views.recall import Recall
@@ -50,6 +51,7 @@ class Station:
     hub: Hub
     tenancy: Tenancy
     doors: Doors
+    quotas: Quotas
     loop_of: Callable[[TenantId, Persona | None], Awaitable[Loop]]
 
 

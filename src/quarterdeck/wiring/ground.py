@@ -48,6 +48,7 @@ from quarterdeck.server.access import Access
 from quarterdeck.server.doors import Doors
 from quarterdeck.server.hub.hub import Hub
 from quarterdeck.server.hub.speech import Speaking
+from quarterdeck.server.quotas import Limits, Quotas
 from quarterdeck.server.sse import OpenStreams
 from quarterdeck.server.station import About, Station
 from quarterdeck.server.tenancy import Tenancy
@@ -199,8 +200,16 @@ def station_of(ground: Ground) -> Station:
         Hub(desk, access, ground.speaking),
         Tenancy(ground.vault, ground.places.judge, prices, ground.providers.try_out, taken_along),
         Doors(ground.settings.guarded, frozenset(ground.settings.hosts), ground.settings.proxied),
+        Quotas(ground.log, desk.clock, limits_of(ground.settings)),
         loop_of,
     )
+
+
+def limits_of(settings: Settings) -> Limits:
+    """For each tenant. In local mode there are none."""
+    if not settings.guarded:
+        return Limits()
+    return Limits(settings.tenant_rate or None, int(settings.tenant_runs) or None, int(settings.tenant_open) or None)
 
 
 def skills_of(settings: Settings) -> SkillFolders:

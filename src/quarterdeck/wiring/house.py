@@ -112,6 +112,7 @@ class LocalHouse:
             raise
         janitor = Janitor(ground.log, SystemClock(), ground.settings.keep_days)
         station = station_of(ground)
+        await station.quotas.begin()
         await station.hub.open()
         return _Floor(station, supervisor, teams, aftercare, staff, asyncio.ensure_future(janitor.work()), leaving)
 
@@ -145,6 +146,7 @@ class LocalHouse:
             furnished.station.access.close()
             await furnished.leaving.close()
             await furnished.teams.close()
+            furnished.station.quotas.close()
             await furnished.supervisor.close()
             await furnished.aftercare.close()
             await furnished.staff.close()

@@ -117,8 +117,8 @@ def _from_our_page(scope: AsgiScope) -> bool:
 
 
 def _local(station: Station) -> Scope:
-    """In local mode whoever is on this machine is its owner, as everywhere else."""
-    if station.scope.shown is not None or not station.scope.operator:
+    """Whom the gate knows: by a session, or as the owner of this machine in local mode."""
+    if not station.scope.may("board"):
         raise Unknown("Send a token.")
     return station.scope
 
