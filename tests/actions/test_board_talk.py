@@ -10,6 +10,7 @@ from boardroom import OWNER, Boardroom, id_of
 from quarterdeck.actions.board import members, projects, speech
 from quarterdeck.actions.board.members import NewMember, add_member
 from quarterdeck.actions.board.speech import Words
+from quarterdeck.actions.users import add_user
 from quarterdeck.engine.access import RIGHTS
 from quarterdeck.engine.board.listening import MOST_HOPS, MOST_TURNS
 from quarterdeck.events.inbox import WakeQueued
@@ -80,6 +81,27 @@ async def test_a_person_who_writes_becomes_a_member_once(board: Boardroom) -> No
     await asyncio.gather(*(board.say(OWNER, project.chat, f"hello {n}") for n in range(8)))
     people = await board.log.find(Query(MEMBERS, {"tenant": LOCAL_TENANT, "type": "human"}, "id"))
     assert [(line["slug"], line["account"]) for line in people] == [("owner", "person:owner")]
+
+
+async def test_a_person_who_was_removed_and_writes_again_is_another_member(board: Boardroom) -> None:
+    project = await board.project()
+    first = await board.book.by_account("person:owner")
+    assert first is not None
+    await members.remove_member(board.desk, OWNER, board.book, first.id, [])
+    await asyncio.gather(*(board.say(OWNER, project.chat, f"back {n}") for n in range(4)))
+    second = await board.book.by_account("person:owner")
+    assert second is not None
+    assert (second.slug, second.id == first.id) == ("owner", False)
+
+
+async def test_a_person_is_called_what_their_account_is_called(board: Boardroom) -> None:
+    project = await board.project()
+    ident = await add_user(board.desk, OWNER, "Анна Ли", "member")
+    anna = Scope(LOCAL_TENANT, f"person:{ident}", RIGHTS["member"])
+    line = await board.say(anna, project.chat, "Здравствуйте")
+    known = await board.book.member(line["author"])
+    assert known is not None
+    assert (known.name, known.account) == ("Анна Ли", anna.actor)
 
 
 async def test_a_message_says_who_spoke_and_whom_it_names(board: Boardroom) -> None:

@@ -11,6 +11,7 @@ from quarterdeck.kernel.board import MemberConfig
 from quarterdeck.kernel.ids import TenantId
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Query
+from quarterdeck.views.access import USERS
 from quarterdeck.views.board import CHAT_MESSAGES, CHATS, MEMBERS, PROJECT_MEMBERS, PROJECTS, names_in
 from quarterdeck.views.board_tasks import CARD_LINKS, CARDS
 
@@ -34,6 +35,10 @@ class BoardBook:
 
     async def by_account(self, account: str) -> Member | None:
         return await self._one(account=account, removed=0)
+
+    async def account_name(self, account: str) -> str | None:
+        line = await self._log.get(USERS, tenant=self._tenant, id=account.partition(":")[2])
+        return None if line is None else str(line["name"])
 
     async def _one(self, **where: object) -> Member | None:
         lines = await self._log.find(Query(MEMBERS, {"tenant": self._tenant, **where}, "id", limit=1))

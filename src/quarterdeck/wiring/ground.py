@@ -149,7 +149,7 @@ def crew_of(ground: Ground) -> Crew:
 def staff_of(ground: Ground, worker: str) -> StaffCrew:
     """Who drives the agents of the board, beside the runs of this worker."""
     desk = Desk(ground.log, SystemIds(), SystemClock())
-    return StaffCrew(desk, ground.providers, f"{worker}.staff")
+    return StaffCrew(desk, ground.providers, f"{worker}.staff", ground.settings.deadline_s or None)
 
 
 def team_crew_of(ground: Ground, worker: str) -> TeamCrew:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Protocol
 
 from quarterdeck.actions.desk import Desk
 from quarterdeck.engine.board.people import Chat, Member, Project, Uttered
+from quarterdeck.engine.board.slugs import slug_of
 from quarterdeck.events.member import HandleTaken, MemberAdded
 from quarterdeck.kernel.board import MemberConfig, agent_of
 from quarterdeck.kernel.errors import Conflict, Moved, NotAllowed, NotFound
@@ -29,6 +31,9 @@ class Book(Protocol):
     async def by_slug(self, slug: str) -> Member | None: ...
 
     async def by_account(self, account: str) -> Member | None: ...
+
+    async def account_name(self, account: str) -> str | None:
+        """What a person who signs in is called."""
 
     async def project(self, ident: str) -> Project | None: ...
 
@@ -59,10 +64,11 @@ async def speaker(desk: Desk, scope: Scope, book: Book) -> Member:
     if agent_of(scope.actor) is not None:
         return await _agent(scope, book)
     for _ in range(TRIES):
+        known_by = await desk.log.look(handle_stream(scope.tenant, "account", scope.actor))
         known = await book.by_account(scope.actor)
         if known is not None:
             return known
-        await _enrolled(desk, scope, book)
+        await _enrolled(desk, scope, book, 0 if known_by is None else known_by.head)
     raise Conflict("The members change too quickly; try again.", code="busy")
 
 
@@ -80,26 +86,23 @@ async def _agent(scope: Scope, book: Book) -> Member:
     return found
 
 
-async def _enrolled(desk: Desk, scope: Scope, book: Book) -> None:
-    name = scope.actor.partition(":")[2] or scope.actor
-    plain = "".join(letter for letter in name.lower() if letter.isascii() and (letter.isalnum() or letter in "-_"))
-    slug = plain[:40].strip("-_") or "person"
-    ident = desk.ids.mint()
+async def _enrolled(desk: Desk, scope: Scope, book: Book, head: int) -> None:
+    """Of several requests of one person at once, one makes the member: the account stands as it was looked at."""
+    account, ident = handle_stream(scope.tenant, "account", scope.actor), desk.ids.mint()
+    name = await book.account_name(scope.actor) or scope.actor.partition(":")[2]
+    slug = slug_of(name, ident, "person")
     if await book.by_slug(slug) is not None:
         slug = f"{slug}-{ident.replace('-', '')[-8:]}"
-    added = MemberAdded("human", name, slug, LISTENING_PERSON, scope.actor)
     handle = handle_stream(scope.tenant, "member", slug)
     state = await desk.log.look(handle)
-    entries = (
-        Entry(member_stream(scope.tenant, ident), (added,), actor=scope.actor),
-        Entry(handle, (HandleTaken(ident),), actor=scope.actor, head=0 if state is None else state.head),
-        # Of two requests of one person at once, one makes the member.
-        Entry(handle_stream(scope.tenant, "account", scope.actor), (HandleTaken(ident),), head=0),
-    )
-    try:
-        await desk.log.append(*entries)
-    except Moved:
-        return  # somebody was quicker: look again
+    added = MemberAdded("human", name, slug, LISTENING_PERSON, scope.actor)
+    taken = HandleTaken(ident)
+    with contextlib.suppress(Moved):  # somebody was quicker: look again
+        await desk.log.append(
+            Entry(member_stream(scope.tenant, ident), (added,), actor=scope.actor),
+            Entry(handle, (taken,), actor=scope.actor, head=0 if state is None else state.head),
+            Entry(account, (taken,), actor=scope.actor, head=head),
+        )
 
 
 def people_only(scope: Scope, what: str) -> None:

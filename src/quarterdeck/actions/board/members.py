@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +13,7 @@ from quarterdeck.actions.memory import once_only
 from quarterdeck.actions.tenants import checked_title
 from quarterdeck.actions.tokens import Wanted, new_token
 from quarterdeck.engine.board.people import Member
+from quarterdeck.engine.board.slugs import checked_slug, slug_of
 from quarterdeck.events.access import TokenRevoked
 from quarterdeck.events.member import HandleFreed, HandleTaken, MemberAdded, MemberChanged, MemberRemoved
 from quarterdeck.events.project import MemberLeft
@@ -27,7 +27,6 @@ from quarterdeck.log.log import Log
 LONGEST_PROMPT = 50_000
 LONGEST_WORD = 100
 MOST_WORDS = 50
-_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,62}[a-z0-9])?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +123,12 @@ async def remove_member(desk: Desk, scope: Scope, book: Book, ident: str, tokens
         Entry(project_stream(scope.tenant, project), (MemberLeft(known.voice),), actor=scope.actor)
         for project in await book.projects_of(ident)
     ]
-    handle = handle_stream(scope.tenant, "member", known.slug)
+    handles = [handle_stream(scope.tenant, "member", known.slug)]
+    handles += [] if known.account is None else [handle_stream(scope.tenant, "account", known.account)]
     gone = Entry(member_stream(scope.tenant, ident), (MemberRemoved(),), actor=scope.actor)
     try:
-        await desk.log.append(
-            gone, Entry(handle, (HandleFreed(ident),), actor=scope.actor), *left, *_revoked(scope, tokens)
-        )
+        freed = [Entry(name, (HandleFreed(ident),), actor=scope.actor) for name in handles]
+        await desk.log.append(gone, *freed, *left, *_revoked(scope, tokens))
     except Closed:
         raise no_member() from None
     return known
@@ -173,22 +172,6 @@ def _words(words: tuple[str, ...], what: str) -> tuple[str, ...]:
     if len(plain) > MOST_WORDS or any(len(word) > LONGEST_WORD for word in plain):
         raise Invalid(f"`{what}` may be {MOST_WORDS} of at most {LONGEST_WORD} characters.", code="too_many_words")
     return plain
-
-
-def checked_slug(slug: str) -> str:
-    if not _SLUG.fullmatch(slug):
-        raise Invalid(
-            "`slug` must be 1 to 64 small letters, digits, - or _, and begin and end with a letter or digit.",
-            code="bad_slug",
-        )
-    return slug
-
-
-def slug_of(name: str, ident: str, what: str) -> str:
-    """A slug made of a name; of one that has no letters we can use, of the id."""
-    letters = "".join(each if each.isascii() and each.isalnum() else "-" for each in name.lower())
-    plain = "-".join(part for part in letters.split("-") if part)[:48].strip("-")
-    return plain or f"{what}-{ident.replace('-', '')[-12:]}"
 
 
 def slug_taken(slug: str) -> Conflict:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import orjson
 
 from quarterdeck.actions.board.book import TRIES, Book, chat_for, people_only, project_for, speaker
-from quarterdeck.actions.board.members import checked_slug, resolved, slug_of, slug_taken, take_handle, there
+from quarterdeck.actions.board.members import resolved, slug_taken, take_handle, there
 from quarterdeck.actions.desk import Desk
 from quarterdeck.actions.memory import once_only
 from quarterdeck.actions.tenants import checked_title
 from quarterdeck.engine.board.people import Member
+from quarterdeck.engine.board.slugs import checked_slug, slug_of
 from quarterdeck.events.project import ChatOpened, MemberJoined, MemberLeft, ProjectChanged, ProjectOpened
 from quarterdeck.kernel.errors import Invalid, Moved, NotFound
 from quarterdeck.kernel.ids import project_stream

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import orjson
 
 from quarterdeck.actions.board.cards import card_for, moved, told
-from quarterdeck.actions.board.speech import Words, in_chat, on_task
+from quarterdeck.actions.board.speech import LONGEST_MESSAGE, Words, in_chat, on_task
 from quarterdeck.actions.board.work import claiming
 from quarterdeck.engine.board import card as card_rules
 from quarterdeck.engine.board import inbox
@@ -28,7 +28,7 @@ from quarterdeck.events.card import ClaimEnd, TaskClaimRenewed, TaskSubmitted
 from quarterdeck.events.inbox import InboxClaimed, WakeEnded, WakeQueued, WakeTaken
 from quarterdeck.events.run import Loop, RunFinished, RunRequested, StopRequested
 from quarterdeck.events.talk import MessageAdded
-from quarterdeck.kernel.errors import Closed, Conflict, ModelFailed, Moved, NotAllowed, NotFound, Problem
+from quarterdeck.kernel.errors import Closed, Conflict, Fenced, ModelFailed, Moved, NotAllowed, NotFound, Problem
 from quarterdeck.kernel.ids import ConversationId, RunId, conversation_stream, project_stream, run_stream
 from quarterdeck.kernel.parts import Persona
 from quarterdeck.log.entries import Claim, Entry
@@ -39,16 +39,16 @@ from quarterdeck.runtime.board.relay import Relay, started
 TRIES = 50
 RENEW_S = LEASE_S / 3
 LONGEST_DETAIL = 500
+LONGEST_ANSWER = LONGEST_MESSAGE - 1_000
 SILENT = "(nothing was said)"
 
 logger = logging.getLogger("quarterdeck.runtime")
 
 
 class Attendant:
-    def __init__(self, place: Place, renew_s: float = RENEW_S) -> None:
-        self._place, self._renew_s = place, renew_s
+    def __init__(self, place: Place, fold: Fold[Inbox], renew_s: float = RENEW_S) -> None:
+        self._place, self._fold, self._renew_s = place, fold, renew_s
         self._desk, self._log = place.crew.desk, place.crew.desk.log
-        self._fold: Fold[Inbox] = Fold(self._log, place.inbox, Inbox(), inbox.evolve)
         self._actor = place.scope.actor
         self._epoch = 0
         self._claim: Claim | None = None
@@ -152,12 +152,15 @@ class Attendant:
             except Moved:
                 await self._fold.catch_up()
                 continue
+            except (Fenced, Closed):
+                raise
             except Dropped as dropped:
                 await self._end(wake, "dropped", str(dropped))
-            except Conflict as conflict:
-                if conflict.code != "too_many_tasks":
-                    await self._end(wake, "dropped", conflict.detail)
-                self._later.add(wake.wake)
+            except (Conflict, NotAllowed, NotFound) as refused:
+                if refused.code == "too_many_tasks":  # it has others in hand besides; when one is let go, we hear of it
+                    self._later.add(wake.wake)
+                else:
+                    await self._end(wake, "dropped", refused.detail)
             return
         raise Conflict(f"{self._place.inbox} changes too quickly.", code="busy")
 
@@ -170,7 +173,8 @@ class Attendant:
         persona = persona_of(member, project)
         brief = await place.brief(wake, member, found)
         conversation = f"card:{wake.task}:{member.id}" if wake.task else f"chat:{wake.chat}:{member.id}"
-        asked = RunRequested(conversation, brief, await self._loop(persona), persona=persona)
+        deadline_s = place.crew.deadline_s
+        asked = RunRequested(conversation, brief, await self._loop(persona), deadline_s=deadline_s, persona=persona)
         cause = wake.source or wake.task
         begun = started(wake, run, run, member.id, member.slug)
         claims: Sequence[Entry] = ()
@@ -243,10 +247,10 @@ class Attendant:
                 await self._log.append(*entries, own)
             except Moved:
                 continue
-            except (NotFound, NotAllowed, Conflict) as problem:
-                if isinstance(problem, Closed) or problem.code in {"fenced", "busy"}:
-                    raise
-                await self._unsaid(wake, stream, problem.detail)
+            except (Fenced, Closed):
+                raise
+            except (Conflict, NotAllowed, NotFound) as refused:
+                await self._unsaid(wake, stream, refused.detail)
             return
         raise Conflict("The task changes too quickly.", code="busy")
 
@@ -257,7 +261,7 @@ class Attendant:
             raise NotAllowed("The member was removed.", code="member_removed")
         well = ended.outcome == "completed"
         text = _words(ended)
-        words = Words(text, None, wake.hops + 1, stream.stream, quiet=not well)
+        words = Words(text, wake.source if wake.chat else None, wake.hops + 1, stream.stream, quiet=not well)
         entries: list[Entry] = []
         if wake.task is not None:
             _, held = await self._held(wake)
@@ -298,6 +302,8 @@ class Attendant:
 
 def _words(ended: RunFinished) -> str:
     answer = ended.answer.strip()
+    if len(answer) > LONGEST_ANSWER:
+        answer = answer[:LONGEST_ANSWER] + "\n\n(It was longer; the rest is in the run.)"
     if ended.outcome == "completed":
         return answer or SILENT
     why = {"stopped": "I was stopped."}.get(ended.outcome, f"I could not finish this. {ended.detail or ''}".strip())

@@ -33,6 +33,7 @@ class StaffCrew:
     desk: Desk
     providers: Providers
     worker: str
+    deadline_s: float | None = None
 
 
 class Dropped(Exception):

@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import OrderedDict
 
+from quarterdeck.engine.board import inbox
+from quarterdeck.engine.board.inbox import Inbox
 from quarterdeck.events.card import TaskClaimEnded
 from quarterdeck.events.inbox import WakeQueued
 from quarterdeck.events.member import MemberChanged, MemberRemoved
 from quarterdeck.kernel.errors import Closed, Fenced, Problem
 from quarterdeck.kernel.ids import StreamName, TenantId, inbox_stream
 from quarterdeck.log.doorbell import News
+from quarterdeck.log.fold import Fold
 from quarterdeck.ports import Query
 from quarterdeck.runtime.board.attendant import RENEW_S, Attendant
 from quarterdeck.runtime.board.place import Place, StaffCrew
@@ -19,6 +23,7 @@ from quarterdeck.views.board import WAKES
 
 BEAT_S = 10.0
 AGAIN_S = 2.0
+KEPT = 1_000
 NEWS = frozenset({WakeQueued.KIND, TaskClaimEnded.KIND})
 CHANGES = frozenset({MemberChanged.KIND, MemberRemoved.KIND})
 
@@ -34,6 +39,7 @@ class Staff:
         self._crew, self._beat_s, self._again_s, self._renew_s = crew, beat_s, again_s, renew_s
         self._log = crew.desk.log
         self._running: dict[StreamName, tuple[Attendant, asyncio.Task[None]]] = {}
+        self._read: OrderedDict[StreamName, Fold[Inbox]] = OrderedDict()
         self._again: set[StreamName] = set()
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
@@ -71,8 +77,16 @@ class Staff:
             self._again.add(name)
             running[0].nudge()
         elif not self._draining:
-            attendant = Attendant(Place(self._crew, name), self._renew_s)
+            attendant = Attendant(Place(self._crew, name), self._fold(name), self._renew_s)
             self._running[name] = (attendant, asyncio.create_task(self._drive(attendant, name)))
+
+    def _fold(self, name: StreamName) -> Fold[Inbox]:
+        """What was read of an inbox is kept, so that it is not read again whenever something comes in."""
+        fold = self._read.pop(name, None) or Fold(self._log, name, Inbox(), inbox.evolve)
+        self._read[name] = fold
+        if len(self._read) > KEPT:
+            self._read.popitem(last=False)
+        return fold
 
     async def _drive(self, attendant: Attendant, name: StreamName) -> None:
         self._again.discard(name)
