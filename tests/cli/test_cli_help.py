@@ -44,6 +44,8 @@ def test_help_loads_none_of_the_heavy_rooms() -> None:
         *(["memory", part] for part in ("list", "search", "add", "edit", "forget", "accept", "export")),
         *(["experience", part] for part in ("list", "accept", "reject", "forget", "reflect")),
         ["models", "install"],
+        *(["tenants", part] for part in ("list", "create", "provider", "erase")),
+        ["vault", "rotate"],
         *(["tokens", part] for part in ("create", "list", "revoke")),
     ],
     ids=" ".join,

@@ -23,10 +23,13 @@ COMMANDS = {
     "memory": ("quarterdeck.cli.memory", "what is remembered: read, correct, forget"),
     "experience": ("quarterdeck.cli.experience", "lessons that runs taught: accept, reject"),
     "tokens": ("quarterdeck.cli.tokens", "who may speak to the server: issue, list, revoke"),
+    "tenants": ("quarterdeck.cli.tenants", "who shares the server: create, list, give a model, erase"),
+    "vault": ("quarterdeck.cli.vault", "change the master key of tenants' provider keys"),
     "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
     "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
     "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),
     "restore": ("quarterdeck.cli.restore", "put a backup in the place of the database"),
+    "export": ("quarterdeck.cli.export", "take everything of a tenant along, as a zip"),
     "log": ("quarterdeck.cli.log", "check that the log is what was written"),
 }
 INTERRUPTED = 130

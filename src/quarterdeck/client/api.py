@@ -113,6 +113,15 @@ class Client:
     async def delete(self, path: str) -> None:
         await self._json("DELETE", path)
 
+    async def change(self, method: Literal["PUT", "PATCH", "DELETE"], path: str, **params: Any) -> Any:
+        """Of the parameters `body` is sent as such."""
+        return await self._json(method, path, {k: v for k, v in params.items() if k != "body"}, body=params.get("body"))
+
+    async def pieces(self, path: str) -> AsyncGenerator[bytes, None]:
+        """What stands at a path, as it comes."""
+        async for piece in self._http.pieces(path):
+            yield piece
+
     async def lines(self, path: str) -> AsyncGenerator[bytes, None]:
         """What stands at a path, a line at a time."""
         async for line in self._http.lines(path):

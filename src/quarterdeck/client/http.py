@@ -96,6 +96,17 @@ class Http:
         except BROKEN as error:
             raise self.unreachable(error) from None
 
+    async def pieces(self, path: str) -> AsyncGenerator[bytes, None]:
+        """What stands at a path, as it comes; it is whole where this ends without an error."""
+        try:
+            async with self.open("GET", path, headers={}) as response:
+                async for piece in response.content.iter_any():
+                    yield piece
+        except Passing as passing:
+            raise passing.refused from None
+        except BROKEN as error:
+            raise self.unreachable(error) from None
+
     def unreachable(self, error: BaseException | None = None) -> Unreachable:
         why = "it took too long" if isinstance(error, TimeoutError) else ""
         return Unreachable(f"No server answers at {self.url}{': ' + why if why else ''}.")
