@@ -18,12 +18,12 @@ from quarterdeck.adapters.system import SystemClock
 from quarterdeck.events.base import Event
 from quarterdeck.events.run import AttemptStarted, AttemptSuperseded, RunFinished
 from quarterdeck.events.tool import ToolFinished, ToolWeighed
-from quarterdeck.kernel.ids import RunId, TenantId, run_stream
+from quarterdeck.kernel.ids import ConversationId, RunId, TenantId, run_stream
 from quarterdeck.kernel.parts import Persona, ToolCall
 from quarterdeck.kernel.scope import LOCAL_OWNER, LOCAL_TENANT
 from quarterdeck.kernel.tenancy import ModelPrice
 from quarterdeck.log.rows import event_of
-from quarterdeck.ports import Query
+from quarterdeck.ports import Query, Site
 from quarterdeck.runtime.janitor import Janitor
 from quarterdeck.server.station import Station
 from quarterdeck.settings import Settings
@@ -273,3 +273,23 @@ async def test_a_persona_of_the_server_itself_that_wants_a_model_that_is_not_the
     told = end(await stage.run(LOCAL_TENANT, persona=Persona("e1", "Eve", model=model)))
     assert (told.outcome, told.code) == ("failed", "no_model")
     assert says in (told.detail or "")
+
+
+async def test_what_the_owner_may_reach_in_the_house_a_tenant_may_not(tmp_path: Path) -> None:
+    database = tmp_path / "data" / "quarterdeck.db"
+    async with Upstream() as inside:
+        settings = Settings(database, fetch_allow=("127.0.0.1",), provider_allow=("127.0.0.1",))
+        house = LocalHouse(lambda: settings)
+        try:
+            stage = Stage(house, await house.enter())
+            fetch = ToolCall("c1", "web_fetch", json.dumps({"url": inside.url}))
+            async with Upstream(calling(fetch), Answer()) as upstream:
+                ann = await stage.tenant("ann", KEY, **place(upstream))
+                told = await stage.run(ann)
+            (refused,) = [event for event in told if isinstance(event, ToolFinished)]
+            assert "is not a public address" in refused.result
+            owners = await stage.ground.toolbox.weigh(fetch, Site(LOCAL_TENANT, RunId("r"), ConversationId("c"), "/"))
+            assert owners.risk == "medium"
+            assert inside.connections == 0
+        finally:
+            await house.close()

@@ -13,25 +13,16 @@ from quarterdeck.adapters.knowledge import HouseKnowledge
 from quarterdeck.adapters.lockbox import MemoryLockbox
 from quarterdeck.adapters.master_key import KeyFile, KeysInMemory, read_keys
 from quarterdeck.adapters.mcp.config import read_servers
-from quarterdeck.adapters.mcp.toolbox import WithMcp
 from quarterdeck.adapters.mcp.tools import McpTools
 from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.models.whereabouts import Whereabouts
 from quarterdeck.adapters.recall.minilm import MiniLM
 from quarterdeck.adapters.recall.minilm import available as no_minilm
 from quarterdeck.adapters.skills.folders import SkillFolders
-from quarterdeck.adapters.skills.tool import SkillRead
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemClock, SystemIds
-from quarterdeck.adapters.tools.everyday import everyday_tools
-from quarterdeck.adapters.tools.memory_search import MemorySearch
-from quarterdeck.adapters.tools.tenants import TenantToolbox
-from quarterdeck.adapters.tools.toolbox import LocalToolbox
 from quarterdeck.adapters.vault import MasterKeys, SealedVault
 from quarterdeck.engine.money import Prices
-from quarterdeck.engine.policy.redact import Redactor
-from quarterdeck.engine.policy.rules import remember
-from quarterdeck.engine.policy.shell import judge
 from quarterdeck.events.run import Loop
 from quarterdeck.kernel.errors import ModelFailed
 from quarterdeck.kernel.ids import TenantId
@@ -54,11 +45,11 @@ from quarterdeck.server.station import About, Station
 from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
-from quarterdeck.views.tenants import config_of
 from quarterdeck.wiring.luggage import luggage
 from quarterdeck.wiring.models import DefaultModels
 from quarterdeck.wiring.providers import TenantProviders
 from quarterdeck.wiring.terms import tenant_folder, terms_of, workspaces
+from quarterdeck.wiring.tools import toolbox_of
 
 # Workers of one process share it: a run that goes from one of them to another did not crash.
 PROCESS = f"{os.getpid()}-{uuid.uuid4().hex[:8]}"
@@ -87,15 +78,8 @@ class Ground:
 def ground_of(settings: Settings, log: Log) -> Ground:
     skills, recall = skills_of(settings), Recall(log, MiniLM() if no_minilm() is None else None)
     mcp = McpTools(read_servers(settings.mcp_file), environment=settings.surroundings)
-    hosts, open_to = settings.sudo_no_password, settings.fetch_allow
-    everyday = everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to)
-    own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
     knowledge = HouseKnowledge(recall, skills.skill)
     lockbox = MemoryLockbox(SystemClock())
-
-    async def tools_of(tenant: TenantId) -> tuple[str, ...] | None:
-        return (await config_of(log, tenant)).tools
-
     models, vault = DefaultModels(settings), SealedVault(log, _masters(settings))
     places = Whereabouts(settings.provider_allow)
     patience = Patience.of(settings.model_patience_s)
@@ -104,7 +88,7 @@ def ground_of(settings: Settings, log: Log) -> Ground:
         log,
         models,
         recall,
-        TenantToolbox(WithMcp(own, mcp), tools_of),
+        toolbox_of(settings, log, recall, skills, mcp),
         mcp,
         knowledge,
         lockbox,

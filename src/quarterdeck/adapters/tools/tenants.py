@@ -21,27 +21,27 @@ Names: TypeAlias = Callable[[TenantId], Awaitable[tuple[str, ...] | None]]
 
 
 class TenantToolbox:
-    """Keeps the `Toolbox` port. The local tenant is the owner of this machine, whose own word is asked for instead.
+    """Keeps the `Toolbox` port. The local tenant is the owner of this machine, whose own word is asked for instead: the
+    tools of `owners` know what else the owner allowed them.
 
     Nobody within a tenant can allow what is refused here: this machine is not theirs.
     """
 
-    def __init__(self, rest: Toolbox, names: Names) -> None:
-        self._rest, self._names = rest, names
+    def __init__(self, owners: Toolbox, tenants: Toolbox, names: Names) -> None:
+        self._owners, self._tenants, self._names = owners, tenants, names
 
     async def specs(self, site: Site) -> tuple[ToolSpec, ...]:
-        every = await self._rest.specs(site)
         if site.tenant == LOCAL_TENANT:
-            return every
+            return await self._owners.specs(site)
         theirs = await self._theirs(site.tenant)
-        return tuple(spec for spec in every if spec.name in theirs)
+        return tuple(spec for spec in await self._tenants.specs(site) if spec.name in theirs)
 
     async def weigh(self, call: ToolCall, site: Site) -> Weighed:
         if site.tenant == LOCAL_TENANT:
-            return await self._rest.weigh(call, site)
+            return await self._owners.weigh(call, site)
         if call.name not in await self._theirs(site.tenant):
             raise ToolFailed(f"There is no tool {call.name[:100]!r} for you.", malformed=True)
-        weighed = await self._rest.weigh(call, site)
+        weighed = await self._tenants.weigh(call, site)
         if weighed.action in OUTWARD or weighed.bound.get("lane") in UNCONFINED:
             return replace(
                 weighed, risk="forbidden", why=f"{weighed.why} No tenant may do that here.".strip(), rule=None
@@ -51,10 +51,13 @@ class TenantToolbox:
     async def use(self, deed: Deed, say: Callable[[str], None]) -> Done:
         if deed.weighed.risk == "forbidden":
             raise ToolFailed(f"{deed.call.name} may not do this, whoever asks: {deed.weighed.why}")
-        return await self._rest.use(deed, say)
+        return await self._of(deed).use(deed, say)
 
     async def probe(self, deed: Deed) -> Done | None:
-        return await self._rest.probe(deed)
+        return await self._of(deed).probe(deed)
+
+    def _of(self, deed: Deed) -> Toolbox:
+        return self._owners if deed.site.tenant == LOCAL_TENANT else self._tenants
 
     async def _theirs(self, tenant: TenantId) -> frozenset[str]:
         given = await self._names(tenant)
