@@ -115,7 +115,8 @@ async def test_a_role_goes_exactly_as_far_as_its_rights(deck: Deck, who: str) ->
 
 
 async def test_a_tenant_that_is_not_ones_own_is_not_there_by_any_route_that_names_it(deck: Deck) -> None:
-    named = [(method, template) for method, template, _ in HTTP if "{tenant_id}" in template]
+    may = RIGHTS["owner"] | {"known"}
+    named = [(method, template) for method, template, needs in HTTP if "{tenant_id}" in template and needs in may]
     assert named
     for method, template in named:
         foreign = await deck.ask("another tenant", method, filled(template, {"tenant_id": "local"}), body_of(method))

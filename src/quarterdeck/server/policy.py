@@ -178,6 +178,7 @@ STARTS: frozenset[tuple[str, str]] = frozenset(
     {
         ("POST", "/v1/chat"),
         ("POST", "/v1/chat/stream"),
+        ("POST", "/api/v1/teams/{team_id}/runs"),
         ("POST", "/api/v1/conversations/{conversation_id}/messages"),
         ("POST", "/api/v1/conversations/{conversation_id}/messages/stream"),
         ("POST", "/api/v1/conversations/{conversation_id}/messages/{message_id}/regenerate"),
