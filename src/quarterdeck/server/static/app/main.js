@@ -12,6 +12,7 @@ const PAGES = {
   approvals: () => import("./pages/approvals.js").then((page) => page.Approvals),
   runs: () => import("./pages/runs.js").then((page) => page.Runs),
   run: () => import("./pages/run.js").then((page) => page.OneRun),
+  teams: () => import("./pages/teams.js").then((page) => page.Teams),
   board: () => import("./pages/board.js").then((page) => page.Board),
   memory: () => import("./pages/memory.js").then((page) => page.Memory),
   experience: () => import("./pages/experience.js").then((page) => page.Experience),

@@ -5,7 +5,7 @@ import { t } from "../words.js";
 
 /** What follows `g`. @type {Record<string, [string, string]>} */
 const ROOMS = {
-  c: ["", "Conversations"], a: ["approvals", "Approvals"], r: ["runs", "Runs"], b: ["board", "Projects"], m: ["memory", "Memory"], s: ["skills", "Skills"],
+  c: ["", "Conversations"], a: ["approvals", "Approvals"], r: ["runs", "Runs"], t: ["teams", "Teams"], b: ["board", "Projects"], m: ["memory", "Memory"], s: ["skills", "Skills"],
   u: ["usage", "Usage"], l: ["audit", "Audit"], ",": ["settings", "Settings"],
 };
 

@@ -8,6 +8,7 @@ export const ROOMS = [
   ["", "Conversations", "M4 5h16v11H9l-5 4z"],
   ["approvals", "Approvals", "M5 12l5 5L20 7"],
   ["runs", "Runs", "M7 5l12 7-12 7z"],
+  ["teams", "Teams", "M12 7a3 3 0 100-6 3 3 0 000 6zM5 22v-3a7 7 0 0114 0v3M12 12v10"],
   ["board", "Projects", "M4 5h4v14H4zM10 5h4v9h-4zM16 5h4v11h-4z"],
   ["memory", "Memory", "M12 4a8 8 0 108 8M12 8v4l3 2"],
   ["experience", "Experience", "M12 3l3 6 6 .9-4.5 4.3 1 6.3L12 17.5l-5.6 3 1-6.3L3 9.9 9 9z"],
