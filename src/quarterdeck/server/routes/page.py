@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from fastapi import APIRouter
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +21,7 @@ class AboutServer(BaseModel):
     source: str
     advice: str
     storage: str
+    guarded: bool = Field(description="Whether people have to sign in.")
 
 
 @router.get("/", include_in_schema=False)
@@ -40,5 +41,10 @@ async def about(here: Here) -> AboutServer:
     """Who answers, where that came from, and what to do for a better one."""
     told = await here.about()
     return AboutServer(
-        version=told.version, model=told.model, source=told.source, advice=told.advice, storage=told.storage
+        version=told.version,
+        model=told.model,
+        source=told.source,
+        advice=told.advice,
+        storage=told.storage,
+        guarded=here.doors.guarded,
     )

@@ -1,4 +1,15 @@
 // Requests to the server, and its problems as errors that people can read.
+import { signal } from "./ui.js";
+
+/** Whether somebody has to sign in first. */
+export const stranger = signal(false);
+let csrf = "";
+
+/** What proves, besides the cookie, that a wish comes from this page. @param {string} token */
+export const provedBy = (token) => (csrf = token);
+
+/** Headers of whatever changes something. @param {Record<string, string>} [more] */
+export const headers = (more = {}) => ({ "content-type": "application/json", ...(csrf ? { "x-csrf-token": csrf } : {}), ...more });
 
 /** What the server says is wrong: a stable code, a sentence that helps. */
 export class Trouble extends Error {
@@ -21,16 +32,16 @@ export async function trouble(response) {
   }
 }
 
-/** @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [headers] */
-async function ask(method, path, body, headers = {}) {
-  /** @type {Record<string, string>} */
-  const sent = body === undefined ? { ...headers } : { "content-type": "application/json", ...headers };
+/** @param {string} method @param {string} path @param {any} [body] @param {Record<string, string>} [more] */
+async function ask(method, path, body, more = {}) {
+  const sent = method === "GET" ? more : headers(more);
   let response;
   try {
     response = await fetch(path, { method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body) });
   } catch {
     throw new Trouble(0, "unreachable", "The server cannot be reached.");
   }
+  if (response.status === 401) stranger.value = true;
   if (!response.ok) throw await trouble(response);
   return response;
 }
@@ -45,9 +56,9 @@ export async function page(path) {
   return { lines: await response.json(), next: link ? link[1] : null };
 }
 
-/** @param {string} path @param {any} [body] @param {string} [key] @returns {Promise<any>} */
-export async function post(path, body = {}, key) {
-  const response = await ask("POST", path, body, key ? { "idempotency-key": key } : {});
+/** @param {string} path @param {any} [body] @param {string} [key] @param {Record<string, string>} [more] @returns {Promise<any>} */
+export async function post(path, body = {}, key, more = {}) {
+  const response = await ask("POST", path, body, { ...more, ...(key ? { "idempotency-key": key } : {}) });
   return response.status === 204 ? null : response.json();
 }
 

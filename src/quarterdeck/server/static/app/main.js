@@ -1,8 +1,10 @@
 // The control room: where we are decides what is shown.
+import { stranger } from "./api.js";
 import { line, listen, pending } from "./news.js";
 import { go, place } from "./place.js";
 import { Rail } from "./parts/rail.js";
 import { Keys } from "./parts/keys.js";
+import { known, SignIn } from "./parts/sign_in.js";
 import { effect, html, render, useEffect, useState } from "./ui.js";
 import { language, speak, t } from "./words.js";
 import { Conversations } from "./pages/conversations.js";
@@ -19,11 +21,13 @@ const PAGES = {
   skills: () => import("./pages/skills.js").then((page) => page.Skills),
   audit: () => import("./pages/audit.js").then((page) => page.Audit),
   tenants: () => import("./pages/tenants.js").then((page) => page.Tenants),
+  people: () => import("./pages/people.js").then((page) => page.People),
   usage: () => import("./pages/usage.js").then((page) => page.Usage),
   settings: () => import("./pages/settings.js").then((page) => page.Settings),
 };
 
 function Deck() {
+  if (stranger.value) return html`<${SignIn} />`;
   const [head, ...rest] = place.value.split("/");
   const id = rest.map(decodeURIComponent).join("/");
   return html`<div class="deck" lang=${language.value}>
@@ -51,21 +55,23 @@ effect(() => {
   document.title = waiting ? `(${waiting}) Quarterdeck` : "Quarterdeck";
 });
 
-let known = 0;
+let waited = 0;
 effect(() => {
   const waiting = pending.value.length;
   const granted = "Notification" in window && Notification.permission === "granted";
-  if (waiting > known && document.visibilityState === "hidden" && granted) {
+  if (waiting > waited && document.visibilityState === "hidden" && granted) {
     const asked = pending.value[waiting - 1];
     new Notification("Quarterdeck", { body: `${t("Waits for your answer")}: ${asked.tool}`, tag: asked.approval_id }).onclick = () => {
       window.focus();
       go("approvals");
     };
   }
-  known = waiting;
+  waited = waiting;
 });
 
 speak(language.value);
-listen();
-const root = document.getElementById("deck");
-if (root) render(html`<${Deck} />`, root);
+void known().then((may) => {
+  if (may) listen();
+  const root = document.getElementById("deck");
+  if (root) render(html`<${Deck} />`, root);
+});

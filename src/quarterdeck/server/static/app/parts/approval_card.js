@@ -1,5 +1,5 @@
 // What a run asks of people: exactly what would run, why it asks, and the answers there are.
-import { post, Trouble } from "../api.js";
+import { headers, post, Trouble } from "../api.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { t, when } from "../words.js";
 import { pretty } from "./tool_card.js";
@@ -88,7 +88,7 @@ export function PasswordCard({ task, approval, command }) {
     try {
       const response = await fetch(`/v1/tasks/${task}/password/stream`, {
         method: "POST",
-        headers: { "content-type": "application/json" },
+        headers: headers(),
         body: JSON.stringify({ approval_id: approval, password }),
       });
       if (!response.ok) setWrong((await response.json()).detail);

@@ -1,5 +1,5 @@
 // Where people write: a message, or a word to a run that works.
-import { freshKey, post, Trouble, trouble } from "../api.js";
+import { freshKey, headers, post, Trouble, trouble } from "../api.js";
 import { about } from "../news.js";
 import { html, useEffect, useRef, useState } from "../ui.js";
 import { t } from "../words.js";
@@ -20,7 +20,7 @@ export async function send(conversation, message, { employee, more = {}, key = f
     : ["/v1/chat/stream", mine];
   const response = await fetch(path, {
     method: "POST",
-    headers: { "content-type": "application/json", "idempotency-key": key },
+    headers: headers({ "idempotency-key": key }),
     body: JSON.stringify(body),
   });
   if (!response.ok) throw await trouble(response);

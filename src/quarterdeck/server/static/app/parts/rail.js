@@ -1,5 +1,6 @@
 // The way around: every room, what waits there, the language and the light.
 import { about, line, pending } from "../news.js";
+import { signOut } from "./sign_in.js";
 import { html, signal, useState, cls } from "../ui.js";
 import { LANGUAGES, language, speak, t } from "../words.js";
 
@@ -16,6 +17,7 @@ export const ROOMS = [
   ["audit", "Audit", "M12 3l8 3v6c0 5-4 8-8 9-4-1-8-4-8-9V6z"],
   ["usage", "Usage", "M5 20V10M12 20V4M19 20v-7"],
   ["tenants", "Tenants", "M4 20V9l8-5 8 5v11M9 20v-6h6v6"],
+  ["people", "People and tokens", "M9 12a4 4 0 100-8 4 4 0 000 8zM2 21a7 7 0 0114 0M17 11a3 3 0 100-6M22 20a6 6 0 00-5-6"],
   ["settings", "Settings", "M4 7h10M18 7h2M4 17h2M10 17h10M14 4v6M6 14v6"],
 ];
 const FIRST = 4;
@@ -47,6 +49,7 @@ export function Rail({ here }) {
       <select aria-label=${t("Light")} value=${light.value} onChange=${(/** @type {any} */ e) => (light.value = e.target.value)}>
         <option value="auto">${t("as the system")}</option><option value="light">${t("light")}</option><option value="dark">${t("dark")}</option>
       </select>
+      ${about.value?.guarded && html`<button class="quiet small" onClick=${signOut}>${t("Sign out")}</button>`}
       <small class="faint" title=${about.value?.model ?? ""}><span class=${cls("dot", line.value === "live" ? "good" : "bad")} aria-hidden="true"></span>
         ${line.value === "live" ? about.value?.model ?? t("connected") : t("not connected")}</small>
     </div>
