@@ -15,7 +15,9 @@ import quarterdeck.server.page as room_page
 
 APP = Path(room_page.__file__).with_name("static") / "app"
 AXE = Path(__file__).parent / "node_modules/axe-core/axe.min.js"
-ROOMS = ("", "approvals", "runs", "board", "tenants", "people", "memory", "experience", "skills", "audit", "usage", "settings")
+TALKING = ("", "approvals", "runs", "teams", "board")
+KEEPING = ("tenants", "people", "memory", "experience", "skills", "audit", "usage", "settings")
+ROOMS = (*TALKING, *KEEPING)
 HELLO = {"content": ["## Hello\n\nA [link](https://example.org), `code` and\n\n```sh\nls\n```\n"]}
 SAID = re.compile(r'\bt\(\s*"((?:[^"\\]|\\.)+)"')
 LINE = re.compile(r'^  ("(?:[^"\\]|\\.)*"): "', re.MULTILINE)
