@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,8 @@ class Deck:
         """The same, with the server that was started."""
         return self.run(*words, said=said, QUARTERDECK_URL=self.url, **env)
 
-    def serve(self, *words: str, port: int = 0) -> subprocess.Popen[str]:
-        command = [*COMMAND, "serve", "--port", str(port), *words]
+    def serve(self, *words: str, port: int = 0, launch: Sequence[str] = COMMAND) -> subprocess.Popen[str]:
+        command = [*launch, "serve", "--port", str(port), *words]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
         self._processes.append(process)
         assert process.stdout is not None
