@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import logging
 import os
 import re
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 import uvloop
 
 from quarterdeck import __version__
+from quarterdeck.cli import logbook
 from quarterdeck.cli.options import PORT, add_data_dir, port, settings_of
 from quarterdeck.kernel.errors import Invalid, NotAllowed
 from quarterdeck.server.serve import listen, server, settle
@@ -58,7 +58,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def serve(asked: argparse.Namespace) -> int:
-    logging.basicConfig(level=asked.log_level.upper(), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logbook.keep(asked.log_level)
     settings = guarded(asked, settings_of(asked))
     os.umask(0o077)
     house = LocalHouse(lambda: settings)
