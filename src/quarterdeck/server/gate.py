@@ -36,6 +36,8 @@ class Gate:
             await self._app(scope, receive, send)
             return
         try:
+            if b"%00" in scope["query_string"] or "\x00" in scope["path"]:  # which no text of ours holds
+                raise Invalid("The address holds a NUL character.", code="bad_request")
             station = await self._enter()
             said = station.doors.check(scope)
             if said is None and not station.doors.guarded and b"qd_" not in scope["query_string"]:

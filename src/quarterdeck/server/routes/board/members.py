@@ -74,6 +74,10 @@ async def me(here: Here) -> WholeMember:
     return WholeMember(**whole_member(await speaker(here.desk, here.scope, book_of(here))))
 
 
+# What a member may be without; null for anything else leaves it as it is.
+WITHOUT = frozenset({"model", "provider", "tools"})
+
+
 @router.get("/{member_id}")
 async def one_member(here: Here, member_id: str) -> WholeMember | MemberCard:
     book = book_of(here)
@@ -84,7 +88,8 @@ async def one_member(here: Here, member_id: str) -> WholeMember | MemberCard:
 async def change_member(here: Here, member_id: str, taken: Change) -> WholeMember:
     """What is not named stays as it is. The agent is told at once."""
     book = book_of(here)
-    asked = taken[0].model_dump(include=taken[0].model_fields_set)
+    named = taken[0].model_dump(include=taken[0].model_fields_set)
+    asked = {each: value for each, value in named.items() if value is not None or each in WITHOUT}
     name = asked.pop("name", None)
     changes = {each: _plain(each, value) for each, value in asked.items()}
     await wishes.change_member(here.desk, here.scope, book, member_id, name, changes)
