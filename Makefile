@@ -12,7 +12,7 @@ NODE := tests/browser/node_modules
 TSC := $(NODE)/.bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench proof docs lock vendor clean
+.PHONY: help setup run test check format bench proof fuzz docs lock vendor clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,6 +58,14 @@ bench: setup ## measure against the mock model and a hand-written relay; one tab
 proof: setup ## the long programme: kills, power cuts, storms, cuts at every byte; ROUNDS=n for more
 	@$(BIN)/python -m pytest -q -m proof --rounds $(or $(ROUNDS),20)
 
+fuzz: setup .venv/fuzz/.done ## ask a server for everything its description offers; FUZZ="-n 200" for more
+	@$(BIN)/python tools/fuzz.py $(CURDIR)/.venv/fuzz/bin/schemathesis $(or $(FUZZ),-n 20)
+
+.venv/fuzz/.done: requirements/fuzz.lock
+	@$(BIN)/python -m venv .venv/fuzz
+	@.venv/fuzz/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/fuzz.lock
+	@touch $@
+
 docs: setup ## write docs/openapi.json, the whole interface as a document
 	@$(BIN)/python -c 'import json; from quarterdeck.wiring import create_app; print(json.dumps(create_app().openapi(), indent=1, ensure_ascii=False))' > docs/openapi.json
 	@echo "wrote docs/openapi.json"
@@ -65,6 +73,7 @@ docs: setup ## write docs/openapi.json, the whole interface as a document
 lock: ## lock the dependencies again, with hashes and without the address of an index
 	@command -v uv > /dev/null || { echo "make lock needs uv: pip install uv"; exit 1; }
 	@cd requirements && uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 dev.in -o dev.lock
+	@cd requirements && uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 fuzz.in -o fuzz.lock
 	@cd requirements && uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 weights.in -o weights.lock
 
 vendor: ## renew what the page takes from others; needs npm
