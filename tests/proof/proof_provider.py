@@ -1,6 +1,7 @@
 """A provider that plays a part for each message, tells the test how far it is, and keeps a record of its own.
 
-Who asks what to do before the answer is told that there is nothing to do; `planned` is a record of that."""
+Who asks what to do before the answer is told that there is nothing to do; `planned` is a record of that. With a `call`,
+whoever has no tool's result yet is told to make that call, and `called` counts it."""
 
 from __future__ import annotations
 
@@ -40,6 +41,8 @@ class Provider:
     reached: Callable[[Moment, Asked], None] = lambda moment, asked: None
     record: list[Asked] = field(default_factory=list)
     planned: list[str] = field(default_factory=list)
+    call: tuple[str, dict[str, object]] | None = None
+    called: int = 0
     total: int = 0
     hold: asyncio.Event | None = None
     _server: asyncio.Server | None = None
@@ -71,13 +74,23 @@ class Provider:
         self._busy.add(task)
         try:
             while True:
-                message, formed = await _request(reader)
-                await (self._plan if formed else self._answer)(message, writer)
+                message, formed, observed = await _request(reader)
+                if self.call is not None and not observed:
+                    await self._wish(*self.call, writer)
+                else:
+                    await (self._plan if formed else self._answer)(message, writer)
         except (OSError, EOFError, asyncio.CancelledError):
             pass  # they are gone, or we are
         finally:
             self._busy.discard(task)
             writer.transport.abort()
+
+    async def _wish(self, name: str, arguments: dict[str, object], writer: asyncio.StreamWriter) -> None:
+        self.called += 1
+        function = {"name": name, "arguments": json.dumps(arguments)}
+        call = {"index": 0, "id": "call-1", "type": "function", "function": function}
+        writer.write(HEAD + _frame({"tool_calls": [call]}, None) + _last("tool_calls"))
+        await writer.drain()
 
     async def _plan(self, message: str, writer: asyncio.StreamWriter) -> None:
         self.planned.append(message)
@@ -106,16 +119,16 @@ class Provider:
         self.reached("end", asked)
 
 
-async def _request(reader: asyncio.StreamReader) -> tuple[str, bool]:
-    """What a person said last, and whether a form is asked for."""
+async def _request(reader: asyncio.StreamReader) -> tuple[str, bool, bool]:
+    """What a person said last, whether a form is asked for, and whether a tool has answered."""
     head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").lower()
     length = int(head.partition("content-length:")[2].split("\r\n")[0])
     asked = json.loads(await reader.readexactly(length))
     said = [said["content"] for said in asked["messages"] if said["role"] == "user"][-1]
-    return str(said), "response_format" in asked
+    return str(said), "response_format" in asked, any(told["role"] == "tool" for told in asked["messages"])
 
 
-def _frame(delta: dict[str, str], finish: str | None) -> bytes:
+def _frame(delta: dict[str, object], finish: str | None) -> bytes:
     choice = {"index": 0, "delta": delta, "finish_reason": finish}
     return _chunk(b"data: " + json.dumps({"object": "chat.completion.chunk", "choices": [choice]}).encode() + b"\n\n")
 
@@ -124,7 +137,11 @@ def _chunk(data: bytes) -> bytes:
     return b"%x\r\n%b\r\n" % (len(data), data)
 
 
-LAST = _frame({}, "stop") + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+def _last(finish: str) -> bytes:
+    return _frame({}, finish) + _chunk(b"data: [DONE]\n\n") + b"0\r\n\r\n"
+
+
+LAST = _last("stop")
 
 
 def quietly(act: Callable[[], None]) -> None:
