@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -340,3 +341,35 @@ async def test_nothing_is_open_in_the_end(quarters: Quarters) -> None:
     assert line is not None
     assert (line["open"], line["run"]) == (0, "r1")
     assert await quarters.log.verify() == []
+
+
+def test_a_loop_that_ends_begins_nothing_more(tmp_path: Path) -> None:
+    """Whatever waits its turn is left to the next loop, untouched."""
+    quarters = Quarters(SqliteStore(tmp_path / "log.db"))
+    begun = asyncio.Event()
+
+    async def hanging(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        begun.set()
+        await asyncio.Event().wait()
+        yield Ended("stop")
+
+    async def left_in_the_middle() -> None:
+        aftercare = Aftercare(AfterCrew(quarters.log, Cast(Playing(hanging)), SystemIds(), "p1.a"), at_once=1)
+        await aftercare.open()
+        for run in ("r1", "r2", "r3"):
+            await quarters.ask(run)
+        async with asyncio.timeout(BOUND_S):
+            await begun.wait()
+
+    async def next_loop() -> None:
+        for run in ("r2", "r3"):
+            assert [row.kind for row in await quarters.log.read(after_stream(LOCAL_TENANT, run))] == ["after.requested"]
+        quarters.log.retire("p1.a")
+        await quarters.staffed("p1.b", memory_policy=policy())
+        for run in ("r1", "r2", "r3"):
+            await quarters.finished(run)
+        await quarters.close()
+
+    asyncio.run(left_in_the_middle())
+    gc.collect()  # what was begun by mistake says so when it is thrown away
+    asyncio.run(next_loop())

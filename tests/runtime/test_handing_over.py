@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from staging import Cast, Drawer, Playing, Stage, bounded, name, saying
+from staging import BOUND_S, Cast, Drawer, Playing, Stage, bounded, name, saying
 
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.events import run as ev
@@ -400,3 +401,33 @@ async def test_a_claim_of_a_worker_that_is_gone_may_come_in_late(stage: Stage) -
 
     await stage.staffed(saying("Done."), Slow())
     assert (await stage.ended(await stage.ask(loop="native"))).end.answer == "Done."
+
+
+def test_a_loop_that_ends_begins_no_run_that_waits_its_turn(tmp_path: Path) -> None:
+    """It is left to the next loop, which counts no crash of it."""
+    stage = Stage(SqliteStore(tmp_path / "runs.db"))
+    tasks: list[RunId] = []
+    begun = asyncio.Event()
+
+    async def hanging(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        begun.set()
+        await asyncio.Event().wait()
+        yield Ended("stop")
+
+    async def left_in_the_middle() -> None:
+        supervisor = stage.supervisor(Playing(hanging), worker="p.a", at_once=1)
+        await supervisor.open()
+        tasks.extend([await stage.ask() for _ in range(3)])
+        async with asyncio.timeout(BOUND_S):
+            await begun.wait()
+
+    async def next_loop() -> None:
+        stage.log.retire("p.a")
+        await stage.staffed(saying("Hi"), worker="p.b")
+        epochs = [[claim.epoch for claim in (await stage.ended(task)).of(ev.RunClaimed)] for task in tasks]
+        assert sorted(epochs) == [[1], [1], [1, 2]]
+        await stage.close()
+
+    asyncio.run(left_in_the_middle())
+    gc.collect()  # what was begun by mistake says so when it is thrown away
+    asyncio.run(next_loop())

@@ -275,7 +275,7 @@ class Aftercare:
         finally:
             if not self._draining:
                 self._running.pop(name, None)
-            self._next()
+        self._next()  # not where it was cancelled: then the loop ends, and what begins now would end with it
         if again:
             self._later(name)
 

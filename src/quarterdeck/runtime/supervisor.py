@@ -122,7 +122,7 @@ class Supervisor:
                 await runner.give_up()
         finally:
             self._running.pop(name, None)
-            self._next()
+        self._next()  # not where it was cancelled: then the loop ends, and what begins now would end with it
         if name in self._woken:
             self._woken.discard(name)
             self._start(name)
