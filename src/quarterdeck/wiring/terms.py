@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable
@@ -49,10 +50,14 @@ def _tighter(one: float | None, its: str, other: float | None, others: str) -> t
 
 def workspaces(settings: Settings) -> Callable[[TenantId, str | None], str]:
     """The folder a run may work in, without links. Of the owner of this machine any; of a tenant one of its own, and
-    what is beneath it: elsewhere are others' things."""
+    what is beneath it: elsewhere are others' things. Ours are made where they are missing; one that somebody named is
+    theirs to make, so that a slip of the pen is told."""
 
     def of(tenant: TenantId, asked: str | None) -> str:
         if tenant == LOCAL_TENANT:
+            if asked is None and settings.folder is None:
+                with contextlib.suppress(OSError):  # whatever needs it says that it is not there
+                    settings.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
             return os.path.realpath(settings.workspace if asked is None else Path(asked).expanduser())
         own = tenant_folder(settings, tenant)
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
