@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from quarterdeck.actions.desk import Desk
 from quarterdeck.engine import approval as rules
+from quarterdeck.engine.access import check_outward
 from quarterdeck.engine.approval import Answer, Approval
 from quarterdeck.events.base import Event
 from quarterdeck.events.tool import ApprovalDecided, ApprovalRequested, PasswordGiven, RuleMade, RuleRevoked
@@ -22,6 +23,8 @@ async def answer(desk: Desk, scope: Scope, approval: str, said: Answer) -> None:
     """Decide, once: of several at the same time the first one counts, and the others are told who it was."""
     known = await _approval(desk, scope, approval)
     asked = rules.check(known, said, desk.clock.now())
+    if said.decision != "denied":
+        check_outward(scope, asked.action)
     event = ApprovalDecided(approval, asked.call_id, said.decision, scope.actor, said.reach, said.words, said.arguments)
     try:
         await desk.log.append(*_both(scope, known, asked, event), *_rule(desk, scope, asked, said))
@@ -38,6 +41,7 @@ async def give_password(desk: Desk, scope: Scope, lockbox: Lockbox, task: str, a
     if known.asked is None or known.asked.run != task:
         raise _unknown()
     asked = rules.check_password(known)
+    check_outward(scope, asked.action)
     if not password or len(password) > LONGEST_PASSWORD or any(mark in password for mark in "\n\r\0"):
         raise Invalid("A password is one line of at most 1,024 characters.", code="bad_password")
     event = PasswordGiven(approval, asked.call_id, scope.actor)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import orjson
 
 from quarterdeck.actions.desk import Desk
+from quarterdeck.engine.access import check_folder
 from quarterdeck.events.run import Loop, RunRequested, StopRequested
 from quarterdeck.events.talk import ConversationOpened, MessageAdded
 from quarterdeck.kernel.errors import Closed, Conflict, Gone, Invalid, NotFound
@@ -52,6 +53,7 @@ async def start_run(
     """Answers once the request is durable. The same `key` with the same `body` starts one run, however often sent by
     one `route`."""
     message = checked_message(ask.message)
+    check_folder(scope, ask.workspace)
     task = RunId(desk.ids.mint())
     name = desk.ids.mint() if ask.conversation is None else checked_name(ask.conversation, "conversation_id")
     conversation = ConversationId(name)

@@ -9,6 +9,7 @@ import orjson
 
 from quarterdeck.actions.desk import Desk
 from quarterdeck.actions.memory import once_only
+from quarterdeck.engine.access import check_folder
 from quarterdeck.engine.team import STYLES, TeamState, evolve, faults, language_of
 from quarterdeck.engine.team.plan import LONGEST_TASK
 from quarterdeck.engine.team.reading import LONGEST_NAME, LONGEST_TOPIC
@@ -63,6 +64,7 @@ async def start_team_run(
 ) -> str:
     """Answers with the run's id once the request is durable."""
     experts = await experts_of(desk, scope, team)
+    check_folder(scope, asked.workspace)
     _check_task(asked)
     _check_plan(asked.plan, experts)
     ident = desk.ids.mint()

@@ -8,7 +8,7 @@ import re
 from typing import Literal, TypeAlias, get_args
 
 from quarterdeck.kernel.errors import NotAllowed
-from quarterdeck.kernel.scope import EVERYTHING, Scope
+from quarterdeck.kernel.scope import EVERYTHING, LOCAL_TENANT, Scope
 
 Right: TypeAlias = Literal[
     "read",  # look at runs, conversations, memory, approvals
@@ -31,6 +31,8 @@ RIGHTS: dict[Role, frozenset[str]] = {
     "owner": _MEMBER | {"manage", "own"},
     "operator": EVERYTHING,
 }
+# Kinds of calls that may reach beyond the folder of a run.
+OUTWARD = frozenset({"file_outside_workspace", "privileged", "shell", "destructive"})
 ROLES: tuple[Role, ...] = get_args(Role)
 ACTOR = re.compile(r"(person|agent|token):[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 TOKEN = re.compile(r"qd_([0-9a-f]{32})_[A-Za-z0-9_-]{43}")
@@ -41,6 +43,19 @@ def check_grant(scope: Scope, role: Role) -> None:
     enough = scope.operator if role == "operator" else all(map(scope.may, RIGHTS[role]))
     if not enough:
         raise NotAllowed(f"You may not make anybody {role}: that role may do more than you.", code="role_too_high")
+
+
+def check_folder(scope: Scope, folder: str | None) -> None:
+    """Within the local tenant a folder can be any of this machine, which is the operator's. Other tenants have theirs,
+    and come no further."""
+    if folder is not None and scope.tenant == LOCAL_TENANT and not scope.operator:
+        raise NotAllowed("Only an operator of this server names a folder on it; leave it out.", code="operators_only")
+
+
+def check_outward(scope: Scope, action: str) -> None:
+    """The same of what reaches beyond the folder. Of other tenants it is refused before anybody is asked."""
+    if action in OUTWARD and scope.tenant == LOCAL_TENANT and not scope.operator:
+        raise NotAllowed("This reaches into the server itself: only an operator may allow it.", code="operators_only")
 
 
 def role_of(scope: Scope) -> Role:

@@ -7,7 +7,7 @@ from typing import Annotated, TypeAlias
 
 from fastapi import APIRouter, Query
 
-from quarterdeck.kernel.errors import Invalid, NotFound
+from quarterdeck.kernel.errors import Invalid, NotAllowed, NotFound
 from quarterdeck.kernel.ids import ConversationId, RunId
 from quarterdeck.kernel.skills import Skill
 from quarterdeck.ports import Site
@@ -37,6 +37,8 @@ async def one_skill(here: Here, name: str, workspace: Workspace = None) -> Whole
 
 
 async def _found(here: Station, workspace: str | None) -> tuple[Skill, ...]:
+    if workspace is not None and not here.scope.operator:
+        raise NotAllowed("Only an operator of this server looks into its folders; leave it out.", code="operators_only")
     if workspace is not None and (not PurePosixPath(workspace).is_absolute() or "\x00" in workspace):
         raise Invalid("workspace must be the whole path of a folder, from / on.", code="invalid_request")
     return await here.skills.find(Site(here.scope.tenant, RunId(""), ConversationId(""), workspace or ""))
