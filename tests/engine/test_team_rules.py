@@ -331,6 +331,23 @@ def test_a_debate_parks_only_what_builds_on_what_is_there() -> None:
     assert "left" in game.prompts["phase.c.1"]
 
 
+def test_what_is_done_again_beneath_something_finished_does_not_wait_for_the_debate_that_builds_on_that() -> None:
+    game = running(planned("a", "ada"), planned("b", "bob", ["a"]))
+    game.end("phase.a.1")
+    game.say("/pause")
+    game.settle()
+    game.say("/retry a")
+    game.settle()
+    game.end("phase.b.1")
+    game.say("/debate left or right?")
+    game.settle()
+    waits = {phase.id: phase.depends_on for phase in game.state.phases}
+    assert waits == {"a": (), "b": ("a",), "debate1": ("b",)}
+    game.say("/resume")
+    game.play()
+    assert game.finish.outcome == "completed"
+
+
 def test_a_debate_ends_early_where_they_agree_and_goes_on_where_a_person_wants_more() -> None:
     game = running(planned("d", "lead", kind="debate", topic="x"))
     debate_of(game, "AGREE")

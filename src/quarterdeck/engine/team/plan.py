@@ -143,15 +143,27 @@ def renamed(taken: set[str], wanted: Sequence[str]) -> Mapping[str, str]:
 
 def with_debate(phases: Sequence[Phase], debate: Planned) -> tuple[Planned, ...]:
     """The plan with a debate about what is there. It builds on all that is finished; what has not begun and builds on
-    any of it, or on nothing at all, waits for the verdict. All else goes on."""
+    any of it, or on nothing at all, waits for the verdict. All else goes on, and so does what something finished was
+    built on and is done again."""
     finished = {phase.id for phase in phases if phase.state == "completed"}
+    beneath = _beneath(phases, finished)
     opened = replace(debate, depends_on=tuple(phase.id for phase in phases if phase.id in finished))
     planned = []
     for phase in phases:
         waits = phase.state == "pending" and (not phase.depends_on or bool(finished & set(phase.depends_on)))
-        more = (debate.id,) if waits and not phase.is_debate else ()
+        more = (debate.id,) if waits and not phase.is_debate and phase.id not in beneath else ()
         planned.append(replace(phase.planned, depends_on=(*phase.depends_on, *more)))
     return (*planned, opened)
+
+
+def _beneath(phases: Sequence[Phase], ids: set[str]) -> set[str]:
+    """Whatever these build on, and what that builds on."""
+    builds_on = {phase.id: set(phase.depends_on) for phase in phases}
+    found, looked_at = set[str](), set(ids)
+    while more := {other for one in looked_at for other in builds_on.get(one, ())} - found:
+        found |= more
+        looked_at = more
+    return found
 
 
 def without_waiting_for(phases: Sequence[Phase], gone: str) -> tuple[Planned, ...]:
