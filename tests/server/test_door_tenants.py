@@ -69,7 +69,7 @@ async def test_what_makes_no_sense_is_refused_in_words(server: Serving, body: ob
     assert answer.code in {"invalid_request", "bad_slug", "bad_name"}
 
 
-@pytest.mark.parametrize("ident", ["nobody", "house", "%2e%2e", "0190-x%00y", "a" * 300])
+@pytest.mark.parametrize("ident", ["nobody", "house", "%2e%2e", "a" * 300])
 async def test_a_tenant_that_is_not_there_is_not_found(server: Serving, ident: str) -> None:
     for method, body in (("GET", None), ("PATCH", {"name": "A"})):
         answer = await ask(server, method, f"{PLACE}/{ident}", body)
