@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -15,6 +16,7 @@ from boardroom import OWNER, Boardroom, id_of
 from quarterdeck.actions.approvals import answer
 from quarterdeck.actions.board import cards, members, projects, speech, work
 from quarterdeck.actions.board.speech import Words
+from quarterdeck.adapters.tools.board import WithBoard
 from quarterdeck.engine.approval import Answer
 from quarterdeck.engine.board.people import Project
 from quarterdeck.events.agent_stream import (
@@ -24,15 +26,16 @@ from quarterdeck.events.agent_stream import (
     AgentStreamStarted,
     AgentStreamTool,
 )
+from quarterdeck.events.card import TaskOpened
 from quarterdeck.events.inbox import WakeEnded, WakeTaken
 from quarterdeck.events.run import ContentStreamed, RunFinished, RunRequested, RunWaiting
 from quarterdeck.events.tool import ApprovalRequested
-from quarterdeck.kernel.errors import ModelFailed
-from quarterdeck.kernel.ids import RunId, project_stream, run_stream
+from quarterdeck.kernel.errors import ModelFailed, ToolFailed
+from quarterdeck.kernel.ids import ConversationId, RunId, project_stream, run_stream
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.kernel.scope import LOCAL_TENANT, Scope
 from quarterdeck.log.rows import event_of
-from quarterdeck.ports import Burst, Ended, Model, ModelEvent, ModelRequest, Query, Toolbox
+from quarterdeck.ports import Burst, Deed, Ended, Model, ModelEvent, ModelRequest, Query, Site, Toolbox
 from quarterdeck.runtime.board.place import StaffCrew
 from quarterdeck.runtime.board.staff import Staff
 from quarterdeck.views.board import CHAT_MESSAGES, WAKES
@@ -200,6 +203,77 @@ async def test_a_tool_that_needs_leave_waits_for_a_person_and_the_work_goes_on(s
     await shift.settled()
     assert drawer.notes["ropes"] == "7"
     assert (await board.card(task))["status"] == "in_review"
+
+
+def calling(*calls: tuple[str, dict[str, Any]], then: str = "Done.") -> Playing:
+    """Calls these tools at once where they are offered, then says so."""
+
+    async def play(request: ModelRequest) -> AsyncIterator[ModelEvent]:
+        offered = {tool.name for tool in request.tools}
+        if any(message.role == "tool" for message in request.messages) or not offered >= {name for name, _ in calls}:
+            yield Burst("content", [then])
+            yield Ended("stop")
+            return
+        asked = [ToolCall(f"c{n}", name, json.dumps(arguments)) for n, (name, arguments) in enumerate(calls)]
+        yield Ended("tool_calls", tuple(asked))
+
+    return Playing(play)
+
+
+async def test_an_agent_looks_around_speaks_and_opens_tasks_as_itself(shift: Shift) -> None:
+    board = shift.board
+    await board.agent("cy", runtime="built_in", tools=())
+    bo, project = await crew(board)
+    await projects.join_project(board.desk, OWNER, board.book, project.id, "cy")
+    calls = (
+        ("board_look", {}),
+        ("board_say", {"content": "Hello all."}),
+        ("board_open_task", {"title": "Splice", "assignees": ["cy"]}),
+        ("board_open_task", {"title": "Sail", "assignees": ["stranger"]}),
+    )
+    task = await board.task(project.id, "Delegate", assignees=("bo",))
+    await shift.on(calling(*calls), WithBoard(Drawer(), board.desk))
+    wakes = await shift.settled(2)
+    assert [wake["hops"] for wake in wakes[:2]] == [0, 1]
+    assert await shift.messages(project.chat) == [("bo", "Hello all.")]
+    told = await board.told(project.id)
+    opened = [event for event in told if isinstance(event, TaskOpened) and event.task != task]
+    assert [(event.title, event.by.slug, event.by.member) for event in opened][:1] == [("Splice", "bo", id_of(bo))]
+    tools = [event for event in told if isinstance(event, AgentStreamTool)]
+    results = [orjson.loads(event.result) for event in tools[:4]]
+    assert {tuple(each) for each in results} == {("output",), ("error",)}
+    assert any("@cy" in each.get("output", "") and "Delegate" in each["output"] for each in results if "output" in each)
+
+
+async def test_only_a_run_of_the_board_has_its_tools(shift: Shift) -> None:
+    """Whatever it calls its conversation, and whatever it says it is."""
+    board = shift.board
+    bo, project = await crew(board)
+    model = calling(("board_say", {"content": "I am Bo."}), then="No such tool.")
+    await shift.on(model, WithBoard(Drawer(), board.desk))
+    run = await shift.stage.ask("Hi", conversation=f"chat:{project.chat}:{id_of(bo)}", loop="native")
+    assert (await shift.stage.ended(run)).end.answer == "No such tool."
+    assert not any(tool.name.startswith("board_") for request in model.requests for tool in request.tools)
+    toolbox = WithBoard(Drawer(), board.desk)
+    site = Site(LOCAL_TENANT, run, ConversationId("c"), "/work")
+    with pytest.raises(ToolFailed):
+        await toolbox.weigh(ToolCall("c1", "board_say", '{"content": "I am Bo."}'), site)
+
+
+async def test_a_call_that_is_tried_again_is_done_once(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    await shift.on(echo("Hi."))
+    await board.say(OWNER, project.chat, "@bo hello")
+    [wake] = await shift.settled()
+    toolbox = WithBoard(Drawer(), board.desk)
+    site = Site(LOCAL_TENANT, RunId(wake["run"]), ConversationId("c"), "/work")
+    for name, arguments in (("board_say", {"content": "Once."}), ("board_open_task", {"title": "Once"})):
+        call = ToolCall("c1", name, json.dumps(arguments))
+        deed = Deed(call, site, await toolbox.weigh(call, site), f"run:{name}:☂ {'x' * 500}")
+        told = {(await toolbox.use(deed, lambda _: None)).text for _ in range(3)}
+        assert len(told) == 1
+    assert [text for _, text in await shift.messages(project.chat)].count("Once.") == 1
 
 
 async def test_text_that_is_taken_back_is_left_interrupted_and_said_again(shift: Shift) -> None:

@@ -108,6 +108,7 @@ WAKES = Table(
         "chat": "text",
         "task": "text",
         "reason": "text",
+        "hops": "integer",
         "status": "text",
         "open": "integer",
         "run": "text",
@@ -177,9 +178,9 @@ class WakesView:
         if kind != "inbox":
             return []
         match fact.event:
-            case inbox.WakeQueued(wake, in_project, reason, _, _, chat, task):
+            case inbox.WakeQueued(wake, in_project, reason, _, _, chat, task, _, hops):
                 key = {"tenant": fact.tenant, "id": wake, "member": owner}
-                about = {"project": in_project, "chat": chat, "task": task, "reason": reason}
+                about = {"project": in_project, "chat": chat, "task": task, "reason": reason, "hops": hops}
                 return [Put(WAKES, {**key, **about, "status": "queued", "open": 1, "queued_at": fact.at})]
             case inbox.WakeTaken(wake, run):
                 return [Patch(WAKES, {"tenant": fact.tenant, "id": wake}, {"status": "working", "run": run})]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from quarterdeck.actions.desk import Desk
 from quarterdeck.adapters.mcp.toolbox import WithMcp
 from quarterdeck.adapters.mcp.tools import McpTools
 from quarterdeck.adapters.skills.folders import SkillFolders
 from quarterdeck.adapters.skills.tool import SkillRead
+from quarterdeck.adapters.system import SystemClock, SystemIds
+from quarterdeck.adapters.tools.board import WithBoard
 from quarterdeck.adapters.tools.everyday import everyday_tools
 from quarterdeck.adapters.tools.memory_search import MemorySearch
 from quarterdeck.adapters.tools.tenants import TenantToolbox
@@ -26,7 +29,8 @@ def toolbox_of(settings: Settings, log: Log, recall: Recall, skills: SkillFolder
 
     def tools(hosts: tuple[str, ...] = (), open_to: tuple[str, ...] = ()) -> Toolbox:
         everyday = everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to)
-        return WithMcp(LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills))), mcp)
+        own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
+        return WithMcp(WithBoard(own, Desk(log, SystemIds(), SystemClock())), mcp)
 
     async def given(tenant: TenantId) -> tuple[str, ...] | None:
         return (await config_of(log, tenant)).tools

@@ -48,7 +48,7 @@ MOST_ASSIGNEES = 50
 
 @dataclass(frozen=True, slots=True)
 class NewTask:
-    """Members by id or slug."""
+    """Members by id or slug. `hops` counts the agents in the chain that led to it."""
 
     title: str
     description: str = ""
@@ -58,6 +58,7 @@ class NewTask:
     assignees: tuple[str, ...] = ()
     depends_on: tuple[str, ...] = ()
     reviewer: str | None = None
+    hops: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ async def open_task(
         depends_on,
         reviewer,
         await named(book, project, f"{title}\n{text}"),
-        0 if who.type == "human" else 1,
+        wish.hops,
     )
     card = rules.evolve(Card(), event)
     own = told(scope, card, (event,), head=0)

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TypeAlias
 
+from quarterdeck.adapters.tools.board import NAMES as BOARD
 from quarterdeck.kernel.errors import ToolFailed
 from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.parts import ToolCall, ToolSpec
@@ -13,7 +14,7 @@ from quarterdeck.kernel.scope import LOCAL_TENANT
 from quarterdeck.ports import Deed, Done, Site, Toolbox, Weighed
 
 # What a tenant has that was given nothing else: they touch no file of this machine, and start nothing.
-GENTLE = frozenset({"ask_user", "memory_search", "skill_read", "web_fetch"})
+GENTLE = frozenset({"ask_user", "memory_search", "skill_read", "web_fetch"}) | BOARD
 OUTWARD = frozenset({"file_outside_workspace", "privileged"})
 UNCONFINED = frozenset({"plain", "sudo"})  # lanes of a command
 
