@@ -185,9 +185,9 @@ class TeamOrchestrator:
 
     async def _happen(self, *events: Event) -> None:
         for event in events:
-            self._state = evolve(self._state, event)
-            if isinstance(event, ev.TeamInterventionHeeded) and event.outcome == "applied" and event.words:
-                self._user_context.append(event.words)
+            before, self._state = self._state, evolve(self._state, event)
+            if len(self._state.guidance) > len(before.guidance):
+                self._user_context.append(self._state.guidance[-1].words)
             self._debate_count = self._state.debates
             if self._plan is not None and self._state.version:
                 self._plan.take(self._state.phases, self._state.version)

@@ -107,7 +107,8 @@ def _debate(state: TeamState, said: Pending, command: Command, most: int) -> tup
     if not state.members:
         return _ignored(said, command, "no_members", "There is nobody in the team besides the lead.")
     if not state.version:
-        return (_applied(said, command, topic, to="\n".join(command.who) or None),)
+        later = "It opens when the plan is there."
+        return (_applied(said, command, later, words=topic, to="\n".join(command.who) or None),)
     lead = state.lead.name
     opened = Planned(free_id(state.phases, "debate"), topic[:120], lead, topic, (), "debate", topic, command.who)
     planned = with_debate(state.phases, opened)

@@ -231,7 +231,7 @@ def _heeded(state: TeamState, event: ev.TeamInterventionHeeded) -> TeamState:
     state = replace(state, pending=left)
     if event.outcome == "ignored":
         return state
-    if event.words:
+    if event.words and event.command != "debate":
         guidance = (*state.guidance, Guidance(event.words, event.to))
         state = replace(state, guidance=guidance, moves=state.moves + 1)
     phase = event.phase or ""
@@ -246,14 +246,15 @@ def _heeded(state: TeamState, event: ev.TeamInterventionHeeded) -> TeamState:
             return replace(state, extended={**state.extended, phase: state.extended.get(phase, 0) + 1})
         case "close":
             return replace(state, closing=state.closing | {phase})
-        case "debate" if event.detail and state.version == 0:
+        case "debate" if event.words and state.version == 0:
             return replace(state, wanted=(*state.wanted, _wanted(state, event)))
         case _:
             return state
 
 
 def _wanted(state: TeamState, event: ev.TeamInterventionHeeded) -> Planned:
-    """A debate that was asked for before there is a plan to put it in: its topic is in the detail, who in `to`."""
+    """A debate that was asked for before there is a plan to put it in: its topic is in the words, who in `to`."""
     who = tuple(filter(None, (event.to or "").split("\n")))
     name = f"debate{len(state.wanted) + 1}"
-    return Planned(name, event.detail, state.lead.name, event.detail, (), "debate", event.detail, who)
+    topic = event.words
+    return Planned(name, topic[:120], state.lead.name, topic, (), "debate", topic, who)
