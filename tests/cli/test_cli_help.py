@@ -32,6 +32,7 @@ def test_help_loads_none_of_the_heavy_rooms() -> None:
     "words",
     [
         *([name] for name in COMMANDS),
+        *(["team", part] for part in ("run", "watch", "list")),
         ["runs", "list"],
         ["runs", "watch"],
         ["runs", "stop"],

@@ -16,6 +16,7 @@ from quarterdeck.kernel.errors import Problem
 COMMANDS = {
     "serve": ("quarterdeck.cli.serve", "start the server"),
     "chat": ("quarterdeck.cli.chat", "talk to a model in the terminal"),
+    "team": ("quarterdeck.cli.team", "let a team of experts work on a task, watch its plan, step in"),
     "runs": ("quarterdeck.cli.runs", "list, watch, steer and stop runs"),
     "approvals": ("quarterdeck.cli.approvals", "see what runs ask, and answer; what is allowed for always"),
     "skills": ("quarterdeck.cli.skills", "list and show skills"),

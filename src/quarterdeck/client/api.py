@@ -13,6 +13,7 @@ from quarterdeck.client.follow import Ask, Following, Patience
 from quarterdeck.client.http import ANSWER_S, Http
 from quarterdeck.client.remembered import ExperienceCalls, MemoryCalls
 from quarterdeck.client.stream import Reading, Told
+from quarterdeck.client.teams import TeamCalls
 from quarterdeck.client.trouble import Refused
 from quarterdeck.kernel.parts import Reasoning
 
@@ -31,6 +32,7 @@ class Client:
         self._patience = patience or Patience()
         self._http = Http(url, self._patience.silence_s, token)
         self.memory, self.experience = MemoryCalls(self._http), ExperienceCalls(self._http)
+        self.teams = TeamCalls(self._http, self._patience)
 
     @property
     def url(self) -> str:

@@ -42,9 +42,20 @@ class Patience:
 
 
 class Following:
-    """`told` yields every event once and in order; `task` is known as soon as the first has come."""
+    """`told` yields every event once and in order; `task` is known as soon as the first has come.
 
-    def __init__(self, http: Http, what: Ask | str, reading: Reading, begin: str, patience: Patience) -> None:
+    `place` is where its stream is, with the task's id in the place of `{}`."""
+
+    def __init__(
+        self,
+        http: Http,
+        what: Ask | str,
+        reading: Reading,
+        begin: str,
+        patience: Patience,
+        place: str = "/v1/tasks/{}/stream",
+    ) -> None:
+        self._place = place
         self._http, self._reading, self._begin, self._patience = http, reading, begin, patience
         self._ask = what if isinstance(what, Ask) else None
         self.task = what if isinstance(what, str) else None
@@ -114,4 +125,4 @@ class Following:
         cursor = self._reading.cursor
         headers = accept if cursor is None else {**accept, "last-event-id": cursor}
         params = {"from": self._begin} if cursor is None else {}
-        return self._http.open("GET", f"/v1/tasks/{quote(self.task, safe='')}/stream", headers=headers, params=params)
+        return self._http.open("GET", self._place.format(quote(self.task, safe="")), headers=headers, params=params)

@@ -28,11 +28,19 @@ class Http:
         self._session: aiohttp.ClientSession | None = None
 
     async def json(
-        self, method: str, path: str, *, params: Mapping[str, Any] | None = None, body: object = None, within_s: float
+        self,
+        method: str,
+        path: str,
+        *,
+        params: Mapping[str, Any] | None = None,
+        body: object = None,
+        within_s: float,
+        key: str | None = None,
     ) -> Any:
-        """The answer as JSON, tried once."""
+        """The answer as JSON, tried once. The same `key` with the same body is carried out once."""
         asked = {key: str(value) for key, value in (params or {}).items() if value is not None}
         headers = {} if body is None else {"content-type": "application/json"}
+        headers |= {} if key is None else {"idempotency-key": key}
         data = None if body is None else orjson.dumps(body)
         try:
             async with (
