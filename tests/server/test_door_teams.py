@@ -135,24 +135,27 @@ async def test_employees_join_a_team_with_what_they_are(teams: Serving) -> None:
     assert answer.document["id"] in {team["id"] for team in listed}
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each life of a team that is killed three times is a test of its own."""
+    if "life" in metafunc.fixturenames:
+        metafunc.parametrize("life", range(metafunc.config.getoption("--rounds")))
+
+
 @pytest.mark.proof
-async def test_a_kill_at_any_moment_loses_nothing_and_does_nothing_twice(start: Start, rounds: int) -> None:
-    chance = random.Random(5 * rounds)
-    for _ in range(rounds):
-        server = start(*TURNS)
-        run, words = await begun(server), list[str]()
-        for kill in range(3):
-            watch = await watched(server, run, "?from=now")
-            far = len(events(server, run)) + chance.randint(1, 14)
-            if kill < 2:
-                words.append(
-                    await said(server, run, chance.choice(["mind the costs", "@ada be brief", "/debate up or down?"]))
-                )
-            async with asyncio.timeout(20):
-                while (frame := await watch.next()) is not None and (frame.seq or 0) < far and frame.event != "done":
-                    pass
-            server.kill()
-            server.start()
-        await (await watched(server, run)).rest()
-        check_whole(server, run, words)
-        server.stop()
+async def test_a_kill_at_any_moment_loses_nothing_and_does_nothing_twice(start: Start, life: int) -> None:
+    chance, server = random.Random(life), start(*TURNS)
+    run, words = await begun(server), list[str]()
+    for kill in range(3):
+        watch = await watched(server, run, "?from=now")
+        far = len(events(server, run)) + chance.randint(1, 14)
+        if kill < 2:
+            word = chance.choice(["mind the costs", "@ada be brief", "/debate up or down?"])
+            words.append(await said(server, run, word))
+        async with asyncio.timeout(20):
+            while (frame := await watch.next()) is not None and (frame.seq or 0) < far and frame.event != "done":
+                pass
+        server.kill()
+        server.start()
+    await (await watched(server, run)).rest()
+    check_whole(server, run, words)
+    server.stop()
