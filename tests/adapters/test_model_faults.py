@@ -88,6 +88,27 @@ async def test_a_status_says_what_to_do(
 
 
 @in_both_dialects
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_a_provider_that_sends_us_elsewhere_is_not_followed(
+    make: Make, status: int, http: Http, patience: Patience
+) -> None:
+    """Neither the conversation nor the key goes where nobody configured."""
+    async with Upstream(Answer(WHOLE[make])) as elsewhere:
+        moved = Answer(b"{}", status, {"location": f"{elsewhere.url}/v1/chat/completions"}, "application/json")
+        async with Upstream(moved) as upstream:
+            failure = await failure_of(make(upstream.url, http, patience))
+            assert (failure.code, len(upstream.requests)) == ("provider_rejected", 1)
+        assert elsewhere.requests == []
+
+
+@in_both_dialects
+async def test_endless_headers_end_an_attempt(make: Make, http: Http, patience: Patience) -> None:
+    answer = Answer(WHOLE[make], headers={"x-much": "x" * 1_000_000})
+    async with Upstream(answer) as upstream:
+        assert (await failure_of(make(upstream.url, http, patience))).code.startswith("provider_")
+
+
+@in_both_dialects
 @pytest.mark.parametrize(
     ("headers", "seconds"),
     [
