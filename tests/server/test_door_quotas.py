@@ -15,7 +15,8 @@ from quarterdeck.actions.desk import Desk
 BOUND_S = 20
 HANG = {"message": "hang", "loop": "native"}
 STREAM = "/v1/chat/stream"
-BEATS = {"server.news.BEAT_S": 0.2}  # which is how soon a reader that left is missed
+# How soon a reader that left is missed, and how long whoever asks too often waits to be told so.
+PACE = {"server.news.BEAT_S": 0.2, "server.quotas.HOLD_S": 0.02}
 
 
 class Two:
@@ -31,7 +32,7 @@ class Two:
             return [issued.token for issued in made]
 
         self.one, self.two, self.operator = at_desk(folder, people)
-        self.serving: Serving = start(folder=folder, environ={**GUARDED, **environ}, constants=BEATS)
+        self.serving: Serving = start(folder=folder, environ={**GUARDED, **environ}, constants=PACE)
 
     async def ask(self, shown: str, method: str = "GET", path: str = "/v1/tasks", body: object = None) -> Answer:
         return await ask(self.serving, method, path, body, bearer(shown))

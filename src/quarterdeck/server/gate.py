@@ -72,7 +72,7 @@ class Gate:
             if place.tenant is not None:
                 who.within(TenantId(place.tenant))
             if not who.operator:
-                station.quotas.admit(who.tenant, starts=method in place.starts)
+                await station.quotas.admit(who.tenant, starts=method in place.starts)
         admitted = station if who is station.scope else replace(station, scope=who)
         put_station(scope, admitted)
         return admitted

@@ -5,6 +5,7 @@ Only where tokens are asked for: in local mode there is nobody to be fair to.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -20,6 +21,7 @@ from quarterdeck.ports import Clock, Query
 from quarterdeck.views.tables import RUNS
 
 BURST_S = 2.0
+HOLD_S, MOST_HELD = 1.0, 500
 PAGE = 500
 WAITING = frozenset({"waiting_for_approval", "waiting_for_password", "waiting_for_answer"})
 _BEGIN, _REST = frozenset({RunRequested.KIND, RunClaimed.KIND}), frozenset({RunFinished.KIND, RunWaiting.KIND})
@@ -48,6 +50,7 @@ class Quotas:
         self._buckets: dict[TenantId, _Bucket] = {}
         self._working: defaultdict[str, set[str]] = defaultdict(set)
         self._open: defaultdict[TenantId, int] = defaultdict(int)
+        self._held: defaultdict[TenantId, int] = defaultdict(int)
         self.close: Callable[[], None] = lambda: None
 
     async def begin(self) -> None:
@@ -65,13 +68,30 @@ class Quotas:
                 return
             after = lines[-1]["id"]
 
-    def admit(self, tenant: TenantId, *, starts: bool) -> None:
-        """One more request of this tenant, which may start a run; or it is told when to come back."""
-        self._take(tenant)
+    async def admit(self, tenant: TenantId, *, starts: bool) -> None:
+        """One more request of this tenant, which may start a run; or it is told when to come back.
+
+        Whoever asks too often is told so a moment later: a client that heeds nothing then waits for us, and not the
+        others for it.
+        """
+        try:
+            self._take(tenant)
+        except LimitReached:
+            await self._hold(tenant)
+            raise
         if self._limits.open is not None and self._open[tenant] >= self._limits.open:
             raise _too_many("answers are under way", self._limits.open, "too_many_open", 1)
         if starts and self._limits.runs is not None and len(self._working[tenant]) >= self._limits.runs:
             raise _too_many("runs are at work", self._limits.runs, "too_many_runs", 2)
+
+    async def _hold(self, tenant: TenantId) -> None:
+        if self._held[tenant] >= MOST_HELD:
+            return
+        self._held[tenant] += 1
+        try:
+            await asyncio.sleep(HOLD_S)
+        finally:
+            self._held[tenant] -= 1
 
     @contextmanager
     def under_way(self, tenant: TenantId) -> Iterator[None]:
