@@ -94,7 +94,7 @@ async def test_a_tenant_has_only_so_many_answers_under_way(start: Start, tmp_pat
 
 
 async def test_a_flood_of_one_tenant_costs_the_other_no_answer(start: Start, tmp_path: Path) -> None:
-    two = Two(start, tmp_path, QUARTERDECK_TENANT_RATE="20")
+    two = Two(start, tmp_path, QUARTERDECK_TENANT_RATE="10")
     over = asyncio.Event()
     seen: Counter[int] = Counter()
 
@@ -104,7 +104,9 @@ async def test_a_flood_of_one_tenant_costs_the_other_no_answer(start: Start, tmp
 
     floods = [asyncio.create_task(flood()) for _ in range(8)]
     answers = [await two.ask(two.two) for _ in range(20)]
+    async with asyncio.timeout(BOUND_S):
+        while not seen[429]:
+            answers.append(await two.ask(two.two))
     over.set()
     await asyncio.gather(*floods)
-    assert [each.status for each in answers] == [200] * 20
-    assert seen[429] > seen[200]
+    assert {each.status for each in answers} == {200}
