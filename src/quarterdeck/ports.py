@@ -215,8 +215,8 @@ class Store(Protocol):
     def epoch(self) -> str:
         """Eight hex digits that change when the log's past changed: on a restore."""
 
-    def prepare(self, tables: Sequence[Table]) -> None:
-        """Make sure that the tables are there."""
+    def prepare(self, tables: Sequence[Table], fill: Callable[[frozenset[str]], None] | None = None) -> None:
+        """Make sure that the tables are there. `fill` is told which are new, or were of another shape, and so empty."""
 
     def stream(self, name: StreamName) -> StreamState | None: ...
 
@@ -245,9 +245,9 @@ class Store(Protocol):
     def trim(self, stream: StreamState, snapshot: bytes) -> None:
         """Drop the rows up to `stream.floor` and keep the snapshot that stands for them."""
 
-    def scrub(self) -> bool:
-        """See that what was erased is in no file any more. False where somebody still reads what was there before:
-        then it is left for the next time, over a restart too."""
+    def scrub(self, *, shortly: bool = False) -> bool:
+        """See that what was erased is in no file any more. False where somebody still reads what was there before, or
+        it would take long and is to be done `shortly`: then it is left for the next time, over a restart too."""
 
     def snapshot(self, stream: StreamState) -> bytes | None: ...
 

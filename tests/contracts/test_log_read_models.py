@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 
+import apsw
 import pytest
 
 from logroom import TENANT, Shelf, everything, kept, rebuilt, said, soon, stream
 from quarterdeck.actions.deleting import delete_conversation
 from quarterdeck.actions.desk import Desk
+from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.adapters.system import SystemIds
 from quarterdeck.events.access import TokenIssued, TokenRevoked, TokenUsed, UserAdded, UserChanged, UserRemoved
 from quarterdeck.events.after import AfterRequested
@@ -33,7 +36,7 @@ from quarterdeck.log.entries import Entry
 from quarterdeck.log.erasing import Erasure
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Query
-from quarterdeck.views.tables import RUNS
+from quarterdeck.views.tables import RUNS, TABLES
 from quarterdeck.views.talk import CONVERSATIONS, MESSAGES
 
 OPENED = ConversationOpened("a title", "/work")
@@ -240,3 +243,35 @@ async def test_a_deleted_conversation_leaves_no_line_and_no_word_but_what_was_sp
     assert await log.verify() == []
     shelf.open()
     assert kept(shelf.store) == left == rebuilt(shelf.store)
+
+
+async def test_a_table_that_is_new_or_had_another_shape_is_filled_from_the_log(shelf: Shelf, log: Log) -> None:
+    """As a later release finds the log of an earlier one."""
+    await history(log, random.Random(10))
+    before = kept(shelf.store)
+    if isinstance(shelf.store, SqliteStore):
+        shelf.close()
+        with contextlib.closing(apsw.Connection(str(shelf.path))) as file:
+            file.execute("DROP TABLE view_run")
+            file.execute("ALTER TABLE view_message ADD COLUMN mood TEXT")
+        shelf.open()
+    assert kept(shelf.store) == before == rebuilt(shelf.store)
+
+
+async def test_filling_that_was_cut_off_is_done_once_more(shelf: Shelf, log: Log) -> None:
+    await history(log, random.Random(11))
+    before = kept(shelf.store)
+    if isinstance(shelf.store, SqliteStore):
+        shelf.close()
+        with contextlib.closing(apsw.Connection(str(shelf.path))) as file:
+            file.execute("DROP TABLE view_run")
+
+        def cut(names: frozenset[str]) -> None:
+            raise InterruptedError(*names)
+
+        store = SqliteStore(shelf.path)
+        with pytest.raises(InterruptedError, match="run"):
+            store.prepare(TABLES, cut)
+        store.close()
+        shelf.open()
+    assert kept(shelf.store) == before

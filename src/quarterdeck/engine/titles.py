@@ -25,12 +25,6 @@ def terms(title: str) -> list[str]:
     return list(dict.fromkeys(begun))
 
 
-def rarest(query: str) -> str | None:
-    """The term to look up: the longest word is on the fewest titles. None where nothing is asked for."""
-    asked = words(query)
-    return max(asked, key=len)[:LONGEST_TERM] if asked else None
-
-
 def answers(title: str, query: str) -> bool:
     """Whether every word that was asked for begins a word of the title."""
     known = words(title)

@@ -14,9 +14,8 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
-from quarterdeck.events.base import Recorded
 from quarterdeck.events.run import ContentStreamed, ReasoningStreamed
 from quarterdeck.kernel.errors import Closed, Conflict, Problem, StorageBroken
 from quarterdeck.kernel.ids import StreamName, TenantId
@@ -24,21 +23,16 @@ from quarterdeck.log.changes import noted
 from quarterdeck.log.doorbell import Doorbell
 from quarterdeck.log.entries import Appended, Entry
 from quarterdeck.log.erasing import Erasure, erased_rows
+from quarterdeck.log.filling import View
 from quarterdeck.log.rows import DELTAS, SALT, admit, advanced, placed, recorded, refuse, repeated, row_of
 from quarterdeck.log.spout import DeltaKind, Pour, Spout
 from quarterdeck.log.tail import Tail
-from quarterdeck.ports import Batch, Change, Once, Row, Store, StreamState
+from quarterdeck.ports import Batch, Once, Row, Store, StreamState
 
 STATES = 4096  # streams whose state is kept at hand
 CROWD = 12  # streams in one commit from which on it pays to gather a little
 GATHER_S = 0.008
 SALTS = 256
-
-
-class View(Protocol):
-    """A read model: what an event changes in its tables."""
-
-    def apply(self, fact: Recorded) -> Sequence[Change]: ...
 
 
 @dataclass(slots=True)
@@ -244,7 +238,7 @@ class Committer:
 
     def _scrub(self) -> None:
         with contextlib.suppress(Problem):  # what was committed stays committed; the store tries again later
-            self._store.scrub()
+            self._store.scrub(shortly=True)
 
     def _known(self, batch: Batch, name: StreamName) -> StreamState:
         if name.tenant in self.shut:

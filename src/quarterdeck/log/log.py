@@ -12,11 +12,12 @@ from typing import Any, TypeAlias, TypeVar
 from quarterdeck.kernel.errors import NotFound, StorageBroken
 from quarterdeck.kernel.ids import StreamName, TenantId
 from quarterdeck.kernel.tenancy import Sealed
-from quarterdeck.log.committer import Append, Chore, Committer, View
+from quarterdeck.log.committer import Append, Chore, Committer
 from quarterdeck.log.cursor import Cursor
 from quarterdeck.log.doorbell import Doorbell, Listener
 from quarterdeck.log.entries import Appended, Entry
 from quarterdeck.log.erasing import Erasure
+from quarterdeck.log.filling import View, fill
 from quarterdeck.log.spout import Spout
 from quarterdeck.log.tail import Tail
 from quarterdeck.log.verify import troubles
@@ -42,7 +43,7 @@ class Log:
         tail: int = TAIL_BYTES,
     ) -> None:
         try:
-            store.prepare(tables)
+            store.prepare(tables, lambda names: fill(store, views, names))
         except BaseException:
             store.close()  # nobody else will: the log that would is not made
             raise
@@ -66,7 +67,8 @@ class Log:
     async def append(self, *entries: Entry, once: Once | None = None, erasing: Sequence[Erasure] = ()) -> Appended:
         """Append to one or more streams in one transaction; it is on the disk when this returns.
 
-        What is `erasing` goes in the same transaction, and is then in no file any more."""
+        What is `erasing` goes in the same transaction, and is then in no file any more; copies of moved lines that a
+        large read model left behind go within the hour."""
         loop = asyncio.get_running_loop()
         answered: asyncio.Future[Appended] = loop.create_future()
 

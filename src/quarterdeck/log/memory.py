@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -20,9 +20,11 @@ class MemoryTables:
     def __init__(self) -> None:
         self._lines: dict[str, dict[tuple[object, ...], dict[str, Any]]] = {}
 
-    def prepare(self, tables: Sequence[Table]) -> None:
-        for table in tables:
-            self._lines.setdefault(table.name, {})
+    def prepare(self, tables: Sequence[Table]) -> frozenset[str]:
+        """Returns those that were not there."""
+        missing = frozenset(table.name for table in tables) - set(self._lines)
+        self._lines |= {name: {} for name in missing}
+        return missing
 
     def apply(self, changes: Sequence[Change]) -> None:
         for change in changes:
@@ -83,8 +85,10 @@ class MemoryStore:
         self._tables = MemoryTables()
         self._sealed: dict[tuple[TenantId, str], Sealed] = {}
 
-    def prepare(self, tables: Sequence[Table]) -> None:
-        self._tables.prepare(tables)
+    def prepare(self, tables: Sequence[Table], fill: Callable[[frozenset[str]], None] | None = None) -> None:
+        missing = self._tables.prepare(tables)
+        if missing and fill is not None:
+            fill(missing)
 
     def stream(self, name: StreamName) -> StreamState | None:
         return self._states.get(name)
@@ -138,7 +142,7 @@ class MemoryStore:
             self._order = [(n, r) for n, r in self._order if n != stream.name or r.last > stream.floor]
             self._snapshots[stream.id] = snapshot
 
-    def scrub(self) -> bool:
+    def scrub(self, *, shortly: bool = False) -> bool:  # noqa: ARG002 - nothing takes long here
         return True
 
     def snapshot(self, stream: StreamState) -> bytes | None:

@@ -5,23 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from quarterdeck.engine.titles import answers, rarest
+from quarterdeck.engine.titles import LONGEST_TERM, answers, words
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Query
 from quarterdeck.views.talk import CONVERSATIONS, TITLE_TERMS
 
 LOOKS = 2_000
 PAGE = 200
+MOST_WORDS = 8  # of which the rarest is looked for
 
 
 async def found(
     log: Log, asked: str, where: Mapping[str, object], after: str | None, limit: int
 ) -> tuple[list[dict[str, Any]], str | None]:
     """The lines, and where the next page begins. `where` may name a tenant, an employee, a user."""
-    term = rarest(asked)
-    if term is None:
+    key = {name: value for name, value in where.items() if name == "tenant"}
+    if (term := await _rarest(log, asked, key)) is None:
         return [], None
-    key = {"term": term, **{name: value for name, value in where.items() if name == "tenant"}}
+    key["term"] = term
     lines: list[dict[str, Any]] = []
     for _ in range(LOOKS // PAGE):
         query = Query(TITLE_TERMS, key, "conversation", descending=True, after=after, limit=PAGE)
@@ -37,3 +38,13 @@ async def found(
         if len(terms) < PAGE:
             return lines, None
     return lines, after
+
+
+async def _rarest(log: Log, asked: str, key: Mapping[str, object]) -> str | None:
+    """The term that is on the fewest titles, as far as a page tells; None where nothing is asked for."""
+    found: list[tuple[int, str]] = []
+    for word in words(asked)[:MOST_WORDS]:
+        term = word[:LONGEST_TERM]
+        query = Query(TITLE_TERMS, {**key, "term": term}, "conversation", descending=True, limit=PAGE)
+        found.append((len(await log.find(query)), term))
+    return min(found)[1] if found else None

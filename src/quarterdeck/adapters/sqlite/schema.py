@@ -54,6 +54,7 @@ NEW_STREAM = "INSERT INTO stream(id, tenant, kind, key, epoch, owner, closed) VA
 MOVE_STREAM = "UPDATE stream SET epoch = ?, owner = ?, closed = ? WHERE id = ?"
 MARK = "INSERT OR REPLACE INTO mark(stream, producer, epoch, seq, first, last) VALUES(?,?,?,?,?,?)"
 ERASE = "UPDATE row SET data = ?, salt = ? WHERE stream = ? AND first = ?"
+COLUMNS = "SELECT name FROM pragma_table_info(?) ORDER BY cid"
 NOTE = "INSERT OR REPLACE INTO meta(key, value) VALUES(?, ?)"
 NOTED = "SELECT value FROM meta WHERE key = ?"
 UNNOTE = "DELETE FROM meta WHERE key = ?"
@@ -78,6 +79,15 @@ def create(table: Table) -> list[str]:
         for lookup in table.lookups
     ]
     return statements
+
+
+def abolish(table: Table) -> str:
+    return f"DROP TABLE IF EXISTS view_{table.name}"
+
+
+def beyond(table: Table) -> str:
+    """A line, where the table has more than so many."""
+    return f"SELECT 1 FROM view_{table.name} LIMIT 1 OFFSET ?"
 
 
 def rewrite(table: Table) -> list[str]:

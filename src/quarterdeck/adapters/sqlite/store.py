@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import secrets
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import apsw
 from quarterdeck.adapters.sqlite import schema
 from quarterdeck.adapters.sqlite.backup import backup, copy_into
 from quarterdeck.adapters.sqlite.folder import FolderLock
+from quarterdeck.adapters.sqlite.reshaping import filled, reshaped
 from quarterdeck.adapters.sqlite.scrubbing import note_erasure, note_trim, scrubbed
 from quarterdeck.adapters.sqlite.trouble import translated, unopened, unread
 from quarterdeck.kernel.errors import StorageBroken, Unavailable
@@ -74,15 +75,17 @@ class SqliteStore:
                 self._writer.pragma("user_version", schema.VERSION)
         return str(self._writer.execute("SELECT value FROM meta WHERE key = 'epoch'").get)
 
-    def prepare(self, tables: Sequence[Table]) -> None:
+    def prepare(self, tables: Sequence[Table], fill: Callable[[frozenset[str]], None] | None = None) -> None:
         with self._told(), self._transaction():
             self._writer.execute(schema.SEALED)
-            for table in tables:
-                for statement in schema.create(table):
-                    self._writer.execute(statement)
+            empty = reshaped(self._writer, tables)
         self._tables |= {table.name: table for table in tables}
+        if empty and fill is not None:
+            fill(empty)
+            with self._told():
+                filled(self._writer)
         with contextlib.suppress(Unavailable):  # what cannot be done now is done later
-            self.scrub()
+            self.scrub(shortly=True)
 
     # Writing, on the committing thread
 
@@ -196,9 +199,9 @@ class SqliteStore:
             note_erasure(self._writer, theirs)
             note_trim(self._writer)
 
-    def scrub(self) -> bool:
+    def scrub(self, *, shortly: bool = False) -> bool:
         with self._told():
-            return scrubbed(self._writer, self._tables, BUSY_MS)
+            return scrubbed(self._writer, self._tables, BUSY_MS, shortly=shortly)
 
     # Reading, from any thread
 
