@@ -8,11 +8,27 @@ from pathlib import Path
 
 import pytest
 
-from logroom import END, REQUEST, RUN, TALK, Shelf, entry, events_of, everything, read_to, say, soon, stream, texts_of
+from logroom import (
+    END,
+    REQUEST,
+    RUN,
+    TALK,
+    Shelf,
+    entry,
+    events_of,
+    everything,
+    read_to,
+    said,
+    say,
+    soon,
+    stream,
+    texts_of,
+)
+from quarterdeck.adapters.sqlite import scrubbing
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.events.base import Erased
 from quarterdeck.events.run import ContentStreamed
-from quarterdeck.events.talk import MessageAdded
+from quarterdeck.events.talk import ConversationDeleted, ConversationOpened, MessageAdded
 from quarterdeck.events.tool import ToolFinished
 from quarterdeck.kernel.errors import Invalid, Moved, NotFound
 from quarterdeck.log.entries import Entry
@@ -200,4 +216,20 @@ async def test_a_reader_that_holds_the_old_pages_delays_the_scrubbing_and_the_ne
     held.close()
     shelf.open()
     assert found_in(tmp_path) == []
+    shelf.close()
+
+
+async def test_what_would_hold_everybody_up_is_left_to_the_janitor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scrubbing, "LINES", 1)
+    shelf = Shelf("sqlite", tmp_path)
+    log = shelf.open()
+    for name in ("one", "two", "three"):
+        await log.append(Entry(stream(name), (said(SECRET),), opening=(ConversationOpened(SECRET),)))
+    gone = Erasure(stream("one"), (1, 2), "asked for")
+    await log.append(Entry(stream("one"), (ConversationDeleted(),)), erasing=[gone])
+    assert not shelf.store.scrub(shortly=True)
+    await log.forget_onces(0.0)
+    assert shelf.store.scrub(shortly=True)
     shelf.close()
