@@ -30,8 +30,9 @@ from quarterdeck.events.card import TaskOpened
 from quarterdeck.events.inbox import WakeEnded, WakeTaken
 from quarterdeck.events.run import ContentStreamed, RunFinished, RunRequested, RunWaiting
 from quarterdeck.events.tool import ApprovalRequested
+from quarterdeck.kernel.board import MemberConfig
 from quarterdeck.kernel.errors import ModelFailed, ToolFailed
-from quarterdeck.kernel.ids import ConversationId, RunId, project_stream, run_stream
+from quarterdeck.kernel.ids import ConversationId, RunId, TenantId, project_stream, run_stream
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.kernel.scope import LOCAL_TENANT, Scope
 from quarterdeck.log.rows import event_of
@@ -39,6 +40,7 @@ from quarterdeck.ports import Burst, Deed, Ended, Model, ModelEvent, ModelReques
 from quarterdeck.runtime.board.place import StaffCrew
 from quarterdeck.runtime.board.staff import Staff
 from quarterdeck.views.board import CHAT_MESSAGES, WAKES
+from quarterdeck.views.board_book import BoardBook
 
 
 class Shift:
@@ -534,3 +536,26 @@ async def test_work_on_a_task_that_was_taken_away_is_stopped(shift: Shift) -> No
         await shift.until(lambda lines: not lines[-1]["open"])
         card = await board.card(task)
         assert (card["status"], card["claimed_by"]) in {("todo", None), ("cancelled", None)}
+
+
+async def test_each_tenants_agents_are_woken_in_their_own_tenant(shift: Shift) -> None:
+    board, log = shift.board, shift.stage.log
+    elsewhere = Scope(TenantId("elsewhere"), "person:eve", frozenset({"*"}))
+    book = BoardBook(log, elsewhere.tenant)
+    _, ours = await crew(board)
+    config = MemberConfig(runtime="built_in")
+    twin = await members.add_member(board.desk, elsewhere, members.NewMember("agent", "Bo", "bo", config))
+    dock = await projects.open_project(board.desk, elsewhere, book, projects.NewProject("Dock", "dock", "", ("bo",)))
+    theirs = await book.project(dock)
+    assert theirs is not None
+    await shift.on(echo("Here."))
+    await speech.post_message(board.desk, elsewhere, book, theirs.chat, Words("@bo where are you?"))
+    await board.say(OWNER, ours.chat, "nobody is meant")
+    where = {"tenant": elsewhere.tenant, "chat": theirs.chat}
+    async with asyncio.timeout(BOUND_S):
+        cursor = log.follow(project_stream(elsewhere.tenant, dock))
+        while len(lines := await log.find(Query(CHAT_MESSAGES, where, "place"))) < 2:
+            await cursor.rows()
+    assert [(line["author"], line["content"]) for line in lines][1:] == [(twin.id, "Here.")]
+    assert await board.wakes() == []
+    assert await shift.messages(ours.chat) == [("owner", "nobody is meant")]

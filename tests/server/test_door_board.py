@@ -60,6 +60,7 @@ async def test_a_member_is_added_listed_changed_and_removed(server: Serving) -> 
     changed = await done(server, "PATCH", f"/members/{bo['id']}", {"max_concurrent_tasks": 3, "labels": ["猫"]})
     assert changed == {**known, "max_concurrent_tasks": 3, "labels": ["猫"]}
     assert changed in await got(server, "/members?type=agent&limit=500")
+    assert await got(server, f"/members?slug={bo['slug']}") == [changed]
     fresh = await done(server, "POST", f"/members/{bo['id']}/token", status=201)
     assert fresh["token"] != bo["token"]
     await done(server, "DELETE", f"/members/{bo['id']}", status=204)
@@ -96,6 +97,7 @@ async def test_a_project_has_a_chat_in_which_things_are_said(server: Serving) ->
     bo = await agent(server)
     dock = await project(server, bo["slug"])
     assert uuid.UUID(dock["chat_id"])
+    assert await got(server, f"/projects?slug={dock['slug']}") == [dock]
     members = await got(server, f"/projects/{dock['id']}/members")
     assert {member["slug"] for member in members} == {"owner", bo["slug"]}
     texts = [f"message {n} for @{bo['slug']} <b>&\r\n\u202e" for n in range(7)]
@@ -212,3 +214,53 @@ async def test_what_is_not_there_is_told_in_one_way(server: Serving) -> None:
         ("/tasks/x/activity", "task_not_found"),
     ):
         assert await refused(server, "GET", path) == (404, code), path
+
+
+WRONG: tuple[Any, ...] = (None, [], {}, "x", 7, True, {"": 1}, {"x": {"y": []}}, {"name": None}, {"content": 7})
+FIELDS = [
+    "type",
+    "name",
+    "slug",
+    "members",
+    "content",
+    "reply_to",
+    "title",
+    "status",
+    "labels",
+    "assignees",
+    "depends_on",
+    "to",
+    "words",
+    "verdict",
+]
+VALUES: tuple[Any, ...] = (None, "", "\u202e", "x" * 10_000, -1, 2**63 - 1, 0.5, [None], [[]], ["x"] * 2_000, {}, False)
+
+
+async def test_no_body_however_wrong_makes_the_server_stumble(server: Serving) -> None:
+    """Each is answered for what it is; that nothing was logged is looked at when the server ends."""
+    bo = await agent(server)
+    dock = await project(server, bo["slug"])
+    task = await made(server, f"/projects/{dock['id']}/tasks", {"title": "A task"})
+    routes = [
+        ("POST", "/members"),
+        ("PATCH", f"/members/{bo['id']}"),
+        ("POST", "/projects"),
+        ("PATCH", f"/projects/{dock['id']}"),
+        ("POST", f"/projects/{dock['id']}/members"),
+        ("POST", f"/projects/{dock['id']}/chats"),
+        ("POST", f"/projects/{dock['id']}/tasks"),
+        ("POST", f"/chats/{dock['chat_id']}/messages"),
+        ("PATCH", f"/tasks/{task['id']}"),
+        ("PUT", f"/tasks/{task['id']}/assignees"),
+        ("PUT", f"/tasks/{task['id']}/dependencies"),
+        ("PUT", f"/tasks/{task['id']}/status"),
+        ("POST", f"/tasks/{task['id']}/comments"),
+        ("POST", f"/tasks/{task['id']}/review"),
+        ("POST", f"/tasks/{task['id']}/handover"),
+    ]
+    bodies = [*WRONG, *({field: value} for field in FIELDS for value in VALUES)]
+    for number, (method, path) in enumerate(routes):
+        sent = bodies[number % 3 :: 3]
+        for few in range(0, len(sent), 16):
+            came = await asyncio.gather(*(ask(server, method, API + path, body) for body in sent[few : few + 16]))
+            assert {answer.status for answer in came} <= {200, 201, 400, 403, 404, 409, 415, 422}, (method, path)

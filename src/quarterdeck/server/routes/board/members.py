@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, TypeAlias
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -12,7 +12,7 @@ from quarterdeck.actions.board import members as wishes
 from quarterdeck.actions.board.book import looker, speaker
 from quarterdeck.engine.board.people import Member
 from quarterdeck.kernel.board import AGENT, MemberConfig, MemberType
-from quarterdeck.ports import Query
+from quarterdeck.ports import Query as Find
 from quarterdeck.server.board_wire import (
     AddedMember,
     MemberCard,
@@ -35,6 +35,7 @@ router = APIRouter(prefix="/api/v1/members", tags=["board"])
 Key: TypeAlias = Annotated[
     str | None, Header(alias="Idempotency-Key", description="The same key never creates a second one.")
 ]
+Slug: TypeAlias = Annotated[str | None, Query(max_length=200, description="Only the one that goes by it.")]
 New = Annotated[tuple[NewMember, bytes], Depends(json_body(NewMember))]
 Change = Annotated[tuple[MemberChange, bytes], Depends(json_body(MemberChange))]
 LISTS = frozenset({"capabilities", "labels", "tools"})
@@ -56,6 +57,7 @@ async def list_members(
     request: Request,
     response: Response,
     type: MemberType | None = None,  # noqa: A002 - the word of the contract
+    slug: Slug = None,
     after: After = None,
     limit: Limit = 50,
 ) -> list[WholeMember | MemberCard]:
@@ -63,7 +65,8 @@ async def list_members(
     who = await looker(here.scope, book_of(here))
     where: dict[str, object] = {"tenant": here.scope.tenant, "removed": 0}
     where |= {"type": type} if type is not None else {}
-    lines = await here.desk.log.find(Query(MEMBERS, where, "id", after=checked_after(after), limit=limit))
+    where |= {"slug": slug} if slug is not None else {}
+    lines = await here.desk.log.find(Find(MEMBERS, where, "id", after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
     return [shown_to(who, member_of(line)) for line in lines]
 
@@ -121,7 +124,7 @@ def shown_to(who: Member, member: Member) -> WholeMember | MemberCard:
 
 async def _tokens(here: Station, member: str) -> list[str]:
     where = {"tenant": here.scope.tenant, "actor": f"{AGENT}{member}"}
-    lines = await here.desk.log.find(Query(TOKENS, where, "id", limit=1000))
+    lines = await here.desk.log.find(Find(TOKENS, where, "id", limit=1000))
     return [line["id"] for line in lines if line["revoked_at"] is None]
 
 

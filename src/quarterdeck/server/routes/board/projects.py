@@ -26,7 +26,7 @@ from quarterdeck.server.board_wire import (
     member_card,
 )
 from quarterdeck.server.body import described, json_body
-from quarterdeck.server.routes.board.members import Key, book_of
+from quarterdeck.server.routes.board.members import Key, Slug, book_of
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
 from quarterdeck.views.board import CHATS, PROJECT_MEMBERS, PROJECTS, names_in
@@ -50,7 +50,14 @@ async def open_project(here: Here, taken: New, key: Key = None) -> Project:
 
 @router.get("")
 async def list_projects(
-    here: Here, request: Request, response: Response, *, archived: bool = False, after: After = None, limit: Limit = 50
+    here: Here,
+    request: Request,
+    response: Response,
+    *,
+    slug: Slug = None,
+    archived: bool = False,
+    after: After = None,
+    limit: Limit = 50,
 ) -> list[Project]:
     """People see all of their tenant's, agents those they are in."""
     book = book_of(here)
@@ -61,8 +68,9 @@ async def list_projects(
         mine = [line["project"] for line in await here.desk.log.find(asked)]
         link_next(request, response, mine[-1] if len(mine) == limit else None)
         found = [await _project(here, ident) for ident in mine]
-        return [project for project in found if project.archived == archived]
+        return [each for each in found if each.archived == archived and slug in {None, each.slug}]
     where = {"tenant": here.scope.tenant, "archived": int(archived)}
+    where |= {"slug": slug} if slug is not None else {}
     lines = await here.desk.log.find(Query(PROJECTS, where, "id", after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
     return [_shown(line) for line in lines]
