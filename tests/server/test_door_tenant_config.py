@@ -198,3 +198,18 @@ async def test_nobodys_configuration_is_not_found(server: Serving) -> None:
         assert (answer.status, answer.code) == (404, "tenant_not_found")
     local = await ask(server, "PUT", f"{PLACE}/local/config", {"llm_provider": "openai"})
     assert (local.status, local.code) == (409, "local_tenant")
+
+
+async def test_a_provider_is_tried_out_by_one_at_a_time_and_the_servers_own_is_not_asked(
+    server: Serving, tenant: str
+) -> None:
+    async with Upstream(FAULTS["no-headers"]) as upstream:
+        await ask(server, "PUT", tenant, brought(upstream, llm_api_key=KEY))
+        answers = await asyncio.gather(*(ask(server, "POST", f"{tenant}/test") for _ in range(5)))
+        assert sorted(answer.status for answer in answers) == [200, 429, 429, 429, 429]
+        assert {answer.code for answer in answers if answer.status == 429} == {"trial_running"}
+        assert len(upstream.requests) == 1
+    await ask(server, "PUT", tenant, {"server_default": "when_unset", "llm_api_key": None})
+    trial = (await ask(server, "POST", f"{tenant}/test")).document
+    assert (trial["ok"], trial["detail"].startswith("The server's own model answers")) == (True, True)
+    assert trial["took_ms"] is None

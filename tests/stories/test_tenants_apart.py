@@ -166,10 +166,10 @@ async def test_a_tenants_budget_and_prices_hold_for_it_alone(stage: Stage) -> No
 async def test_the_tighter_of_the_servers_budget_and_the_tenants_holds(stage: Stage) -> None:
     ann = await stage.tenant("ann", provider="openai", run_budget_usd=5.0, prices=(ModelPrice("a/b", 0.0, 0.0),))
     strict = Settings(Path("/nowhere/x.db"), run_budget_usd=2.0, day_budget_usd=9.0)
-    caps = (await terms_of(stage.ground.log, strict)(ann)).caps
+    caps = (await terms_of(stage.ground.configs, strict)(ann)).caps
     assert (caps.run, caps.run_setting, caps.day) == (2.0, "QUARTERDECK_RUN_BUDGET_USD", 9.0)
     await stage.change(ann, run_budget_usd=1.0)
-    caps = (await terms_of(stage.ground.log, strict)(ann)).caps
+    caps = (await terms_of(stage.ground.configs, strict)(ann)).caps
     assert (caps.run, caps.run_setting) == (1.0, "`run_budget_usd`")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,13 +10,14 @@ from quarterdeck.events import tenants as ev
 from quarterdeck.events.base import Recorded
 from quarterdeck.events.codec import decode, encode
 from quarterdeck.kernel.errors import NotFound
-from quarterdeck.kernel.ids import TenantId
+from quarterdeck.kernel.ids import TenantId, tenant_stream
 from quarterdeck.kernel.scope import LOCAL_TENANT
 from quarterdeck.kernel.tenancy import NO_CONFIG, TenantConfig
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Change, Drop, Patch, Put, Query, Table
 
 PAGE = 500
+MOST_KNOWN = 1000
 TENANTS = Table(
     "tenant",
     {"id": "text", "name": "text", "slug": "text", "created_at": "real", "changed_at": "real"},
@@ -91,6 +93,25 @@ async def config_of(log: Log, tenant: TenantId) -> TenantConfig:
     """How the runs of a tenant are to be carried out; of one that said nothing, as those of any other."""
     line = await log.get(CONFIGS, tenant=tenant)
     return NO_CONFIG if line is None else _config(line)
+
+
+class Configs:
+    """How tenants are configured, kept at hand for as long as nothing happens to them. May be asked on any loop."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._known: OrderedDict[TenantId, tuple[int, TenantConfig]] = OrderedDict()
+
+    async def of(self, tenant: TenantId) -> TenantConfig:
+        state = await self._log.look(tenant_stream(tenant))
+        head = 0 if state is None else state.head
+        known = self._known.get(tenant)
+        if known is None or known[0] != head:
+            # What is read may be newer than the head, and is then read once more.
+            known = self._known[tenant] = head, await config_of(self._log, tenant)
+            if len(self._known) > MOST_KNOWN:
+                self._known.popitem(last=False)
+        return known[1]
 
 
 def _config(line: dict[str, Any]) -> TenantConfig:

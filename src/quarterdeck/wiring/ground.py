@@ -45,6 +45,7 @@ from quarterdeck.server.station import About, Station
 from quarterdeck.server.tenancy import Tenancy
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
+from quarterdeck.views.tenants import Configs
 from quarterdeck.wiring.luggage import luggage
 from quarterdeck.wiring.models import DefaultModels
 from quarterdeck.wiring.providers import TenantProviders
@@ -71,6 +72,7 @@ class Ground:
     vault: SealedVault
     places: Whereabouts
     providers: TenantProviders
+    configs: Configs
     streams: OpenStreams = field(default_factory=OpenStreams)
     speaking: Speaking = field(default_factory=Speaking)
 
@@ -80,6 +82,7 @@ def ground_of(settings: Settings, log: Log) -> Ground:
     mcp = McpTools(read_servers(settings.mcp_file), environment=settings.surroundings)
     knowledge = HouseKnowledge(recall, skills.skill)
     lockbox = MemoryLockbox(SystemClock())
+    configs = Configs(log)
     models, vault = DefaultModels(settings), SealedVault(log, _masters(settings))
     places = Whereabouts(settings.provider_allow)
     patience = Patience.of(settings.model_patience_s)
@@ -88,14 +91,15 @@ def ground_of(settings: Settings, log: Log) -> Ground:
         log,
         models,
         recall,
-        toolbox_of(settings, log, recall, skills, mcp),
+        toolbox_of(settings, configs, recall, skills, mcp),
         mcp,
         knowledge,
         lockbox,
         skills,
         vault,
         places,
-        TenantProviders(log, vault, places, models, SystemClock(), patience),
+        TenantProviders(configs, vault, places, models, SystemClock(), patience),
+        configs,
     )
 
 
@@ -120,7 +124,7 @@ def crew_of(ground: Ground) -> Crew:
             SystemClock(),
             settings.prices,
             Caps(settings.run_budget_usd, settings.day_budget_usd),
-            terms_of(ground.log, settings),
+            terms_of(ground.configs, settings),
         ),
         worker,
         workspaces(settings),
@@ -151,7 +155,7 @@ def station_of(ground: Ground) -> Station:
     async def model_ready() -> None:
         await ground.models.model("thinker")
 
-    terms = terms_of(ground.log, ground.settings)
+    terms = terms_of(ground.configs, ground.settings)
 
     async def prices(tenant: TenantId) -> Prices:
         return (await terms(tenant)).prices

@@ -12,16 +12,15 @@ from quarterdeck.adapters.models.watch import Patience
 from quarterdeck.adapters.models.whereabouts import Whereabouts
 from quarterdeck.engine.providers import KEYLESS, base_of, origin_of
 from quarterdeck.events.run import Role
-from quarterdeck.kernel.errors import ModelFailed, Problem
+from quarterdeck.kernel.errors import LimitReached, ModelFailed, Problem
 from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.parts import Message, Persona
 from quarterdeck.kernel.scope import LOCAL_TENANT
 from quarterdeck.kernel.tenancy import TenantConfig
-from quarterdeck.log.log import Log
 from quarterdeck.ports import Clock, Model, ModelRequest
 from quarterdeck.runtime.roles import Models, Providers
 from quarterdeck.server.tenancy import Trial
-from quarterdeck.views.tenants import config_of
+from quarterdeck.views.tenants import Configs
 from quarterdeck.wiring import conversation_service
 
 TRIAL_S = 20.0
@@ -32,10 +31,11 @@ class TenantProviders:
     """Keeps `Providers`. The models of `default` are the server's own."""
 
     def __init__(
-        self, log: Log, vault: Vault, places: Whereabouts, default: Providers, clock: Clock, patience: Patience
+        self, configs: Configs, vault: Vault, places: Whereabouts, default: Providers, clock: Clock, patience: Patience
     ) -> None:
-        self._log, self._vault, self._places, self._default = log, vault, places, default
+        self._configs, self._vault, self._places, self._default = configs, vault, places, default
         self._patience, self._ring, self._clock = patience, Keyring(clock), clock
+        self._trying: set[TenantId] = set()
 
     def of(self, tenant: TenantId, persona: Persona | None = None) -> Models:
         return _TenantModels(self, tenant, persona)
@@ -43,7 +43,7 @@ class TenantProviders:
     async def choose(self, tenant: TenantId, persona: Persona | None) -> Model:
         if tenant == LOCAL_TENANT:
             return await self._default.of(tenant, persona).model("thinker")
-        config = await config_of(self._log, tenant)
+        config = await self._configs.of(tenant)
         if config.provider is None:
             if config.server_default == "never":
                 raise _failed(
@@ -81,12 +81,24 @@ class TenantProviders:
         return KeyedModel(model, self._ring, key, others, origin)
 
     async def try_out(self, tenant: TenantId) -> Trial:
-        """A real, small call; what is wrong is told in words."""
+        """A real, small call; what is wrong is told in words. The server's own model is not asked: whoever may try has
+        not paid for it."""
+        if tenant in self._trying:
+            raise LimitReached("Its provider is being tried out already; wait for that.", code="trial_running")
+        self._trying.add(tenant)
+        try:
+            return await self._tried(tenant)
+        finally:
+            self._trying.discard(tenant)
+
+    async def _tried(self, tenant: TenantId) -> Trial:
         begun, name = self._clock.steady(), None
         try:
             async with asyncio.timeout(TRIAL_S):
                 model = await conversation_service.model_for_tenant(tenant, self)
                 name = model.name
+                if not isinstance(model, KeyedModel | conversation_service.StreamedModel):
+                    return Trial(ok=True, model=name, detail=f"The server's own model answers: {name}.")
                 async for _ in model.stream(TRIAL):
                     pass
         except ModelFailed as failed:

@@ -13,19 +13,18 @@ from quarterdeck.engine.money import Price, Prices
 from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.scope import LOCAL_TENANT
 from quarterdeck.kernel.tenancy import TenantConfig
-from quarterdeck.log.log import Log
 from quarterdeck.runtime.purse import Caps, Terms, TermsOf
 from quarterdeck.settings import Settings
-from quarterdeck.views.tenants import config_of
+from quarterdeck.views.tenants import Configs
 
 
-def terms_of(log: Log, settings: Settings) -> TermsOf:
+def terms_of(configs: Configs, settings: Settings) -> TermsOf:
     own = Terms(settings.prices, Caps(settings.run_budget_usd, settings.day_budget_usd))
 
     async def of(tenant: TenantId) -> Terms:
         if tenant == LOCAL_TENANT:
             return own
-        config = await config_of(log, tenant)
+        config = await configs.of(tenant)
         return Terms(prices_of(config, settings.prices), _caps(config, own.caps))
 
     return of

@@ -17,14 +17,13 @@ from quarterdeck.engine.policy.redact import Redactor
 from quarterdeck.engine.policy.rules import remember
 from quarterdeck.engine.policy.shell import judge
 from quarterdeck.kernel.ids import TenantId
-from quarterdeck.log.log import Log
 from quarterdeck.ports import Toolbox
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
-from quarterdeck.views.tenants import config_of
+from quarterdeck.views.tenants import Configs
 
 
-def toolbox_of(settings: Settings, log: Log, recall: Recall, skills: SkillFolders, mcp: McpTools) -> Toolbox:
+def toolbox_of(settings: Settings, configs: Configs, recall: Recall, skills: SkillFolders, mcp: McpTools) -> Toolbox:
     hosts, open_to = settings.sudo_no_password, settings.fetch_allow
 
     def tools(hosts: tuple[str, ...] = (), open_to: tuple[str, ...] = ()) -> Toolbox:
@@ -33,6 +32,6 @@ def toolbox_of(settings: Settings, log: Log, recall: Recall, skills: SkillFolder
         return WithMcp(WithBoard(own, Desk(log, SystemIds(), SystemClock())), mcp)
 
     async def given(tenant: TenantId) -> tuple[str, ...] | None:
-        return (await config_of(log, tenant)).tools
+        return (await configs.of(tenant)).tools
 
     return TenantToolbox(tools(hosts, open_to), tools(), given)
