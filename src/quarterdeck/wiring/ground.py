@@ -91,7 +91,7 @@ def ground_of(settings: Settings, log: Log) -> Ground:
         log,
         models,
         recall,
-        toolbox_of(settings, configs, recall, skills, mcp),
+        toolbox_of(settings, log, configs, recall, skills, mcp),
         mcp,
         knowledge,
         lockbox,

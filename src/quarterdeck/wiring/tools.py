@@ -17,21 +17,26 @@ from quarterdeck.engine.policy.redact import Redactor
 from quarterdeck.engine.policy.rules import remember
 from quarterdeck.engine.policy.shell import judge
 from quarterdeck.kernel.ids import TenantId
+from quarterdeck.log.log import Log
 from quarterdeck.ports import Toolbox
 from quarterdeck.settings import Settings
 from quarterdeck.views.recall import Recall
 from quarterdeck.views.tenants import Configs
 
 
-def toolbox_of(settings: Settings, configs: Configs, recall: Recall, skills: SkillFolders, mcp: McpTools) -> Toolbox:
+def toolbox_of(
+    settings: Settings, log: Log, configs: Configs, recall: Recall, skills: SkillFolders, mcp: McpTools
+) -> Toolbox:
     hosts, open_to = settings.sudo_no_password, settings.fetch_allow
 
     def tools(hosts: tuple[str, ...] = (), open_to: tuple[str, ...] = ()) -> Toolbox:
         everyday = everyday_tools(judge, remember, Redactor, sudo_no_password=hosts, fetch_allow=open_to)
         own = LocalToolbox((*everyday, MemorySearch(recall), SkillRead(skills)))
-        return WithMcp(WithBoard(own, Desk(log, SystemIds(), SystemClock())), mcp)
+        return WithMcp(own, mcp)
 
     async def given(tenant: TenantId) -> tuple[str, ...] | None:
         return (await configs.of(tenant)).tools
 
-    return TenantToolbox(tools(hosts, open_to), tools(), given)
+    # The board is a tenant's own, and needs nobody's leave.
+    desk = Desk(log, SystemIds(), SystemClock())
+    return WithBoard(TenantToolbox(tools(hosts, open_to), tools(), given), desk)
