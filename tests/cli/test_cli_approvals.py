@@ -195,6 +195,16 @@ def test_output_of_a_command_is_shown_and_what_ran_is_in_the_audit(deck: Deck) -
     assert any("echo counted" in line for line in exported)
 
 
+def test_a_rule_is_written_listed_and_revoked(deck: Deck) -> None:
+    made = deck.run("approvals", "rule", "shell_exec_safe", "apt", "list", "--upgradable")
+    assert "shell_exec_safe: apt list --upgradable" in made.stdout
+    [rule] = json.loads(deck.run("approvals", "rules", "--json").stdout)
+    assert rule["id"] in made.stdout
+    assert deck.run("approvals", "rule", "shell_exec_safe", "sudo", "ls").returncode == 1
+    assert deck.run("approvals", "revoke", rule["id"]).returncode == 0
+    assert deck.run("approvals", "rules").stdout == "Nothing is allowed for always.\n"
+
+
 def test_what_is_typed_while_it_answers_breaks_in_or_waits_for_the_end(deck: Deck) -> None:
     with chatting(deck, "slowly") as terminal:
         terminal.until("w3 ")

@@ -56,6 +56,8 @@ TURNS = [
     *RULED,
     *RULED,
     *RULED,
+    {"when": "written rule", "json": directive("uname -r", "medium")},
+    {"when": "written rule", "content": "Done."},
     {"content": "Hello."},
 ]
 
@@ -253,6 +255,26 @@ async def test_a_rule_is_made_listed_followed_and_revoked(server: Serving) -> No
     assert (await ask(server, "DELETE", f"/v1/rules/{rules[0]['id']}")).status == 204
     assert (await ask(server, "DELETE", f"/v1/rules/{rules[0]['id']}")).status == 404
     assert len(asked(await resting(server, "ruled", loop="roles"))) == 1
+
+
+async def test_a_rule_can_be_written_before_anybody_asks(server: Serving) -> None:
+    body = {"rule": "shell_exec_safe uname -r"}
+    made = await ask(server, "POST", "/v1/rules", body)
+    assert (made.status, made.document["shown"], made.document["tool"]) == (201, "uname -r", "shell_exec_safe")
+    assert (await ask(server, "POST", "/v1/rules", body)).document == made.document
+    assert made.document in (await ask(server, "GET", "/v1/rules")).document
+    events = await unasked(server, "written rule", loop="roles")
+    assert (of(events, "tool_approval_requested"), of(events, "tool_call_finished")[0]["ok"]) == ([], True)
+    for rule, code in (
+        ("shell_exec_safe sh -c ls", "rule_too_wide"),
+        ("shell_exec_safe *", "rule_not_exact"),
+        ("web_fetch example.org", "rule_not_exact"),
+        ("file_write notes.txt", "rule_for_nothing"),
+    ):
+        refused = await ask(server, "POST", "/v1/rules", {"rule": rule})
+        assert (refused.status, refused.code) == (422, code)
+    assert (await ask(server, "DELETE", f"/v1/rules/{made.document['id']}")).status == 204
+    assert (await ask(server, "POST", "/v1/rules", body)).document["id"] != made.document["id"]
 
 
 async def test_a_question_is_answered_in_words(server: Serving) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import TypeAlias
+
 from quarterdeck.actions.desk import Desk
 from quarterdeck.engine import approval as rules
 from quarterdeck.engine.access import check_outward
 from quarterdeck.engine.approval import Answer, Approval
+from quarterdeck.engine.policy.rules import checked_rule
 from quarterdeck.events.base import Event
 from quarterdeck.events.tool import ApprovalDecided, ApprovalRequested, PasswordGiven, RuleMade, RuleRevoked
 from quarterdeck.kernel.errors import Closed, Conflict, Gone, Invalid, Moved, NotFound
@@ -14,6 +18,8 @@ from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.fold import Fold
 from quarterdeck.ports import Lockbox
+
+Rules: TypeAlias = Mapping[str, RuleMade]
 
 LONGEST_PASSWORD = 1_024
 RULE_LIFE_S = 90 * 24 * 3600.0
@@ -53,18 +59,37 @@ async def give_password(desk: Desk, scope: Scope, lockbox: Lockbox, task: str, a
     return appended.places[1][0]
 
 
+async def make_rule(desk: Desk, scope: Scope, text: str) -> str:
+    """Allow exactly this for always, before anybody asks; a rule that is there already is that rule."""
+    key = checked_rule(text)
+    now = desk.clock.now()
+    for made in (await _rules(desk, scope)).values():
+        if made.key == key and (made.expires_at is None or made.expires_at > now):
+            return made.rule
+    tool, _, words = key.partition(" ")
+    made = RuleMade(desk.ids.mint(), key, tool, words, scope.actor, None, now + RULE_LIFE_S)
+    await desk.log.append(Entry(rules_stream(scope.tenant), (made,), actor=scope.actor))
+    return made.rule
+
+
 async def revoke_rule(desk: Desk, scope: Scope, rule: str) -> None:
-    name = rules_stream(scope.tenant)
-    active: Fold[frozenset[str]] = Fold(desk.log, name, frozenset(), _active)
-    if rule not in await active.catch_up():
+    if rule not in await _rules(desk, scope):
         raise NotFound("There is no such rule.", code="rule_not_found")
-    await desk.log.append(Entry(name, (RuleRevoked(rule, scope.actor),), actor=scope.actor))
+    await desk.log.append(Entry(rules_stream(scope.tenant), (RuleRevoked(rule, scope.actor),), actor=scope.actor))
 
 
-def _active(known: frozenset[str], event: Event) -> frozenset[str]:
+async def _rules(desk: Desk, scope: Scope) -> Rules:
+    """Those that nobody revoked, by their ids."""
+    none: Rules = {}
+    return await Fold(desk.log, rules_stream(scope.tenant), none, _with).catch_up()
+
+
+def _with(known: Rules, event: Event) -> Rules:
     if isinstance(event, RuleMade):
-        return known | {event.rule}
-    return known - {event.rule} if isinstance(event, RuleRevoked) else known
+        return {**known, event.rule: event}
+    if isinstance(event, RuleRevoked):
+        return {rule: made for rule, made in known.items() if rule != event.rule}
+    return known
 
 
 async def _approval(desk: Desk, scope: Scope, approval: str) -> Approval:

@@ -35,7 +35,7 @@ EXAMPLES = """examples:
 
 
 def add(parser: argparse.ArgumentParser) -> None:
-    verbs = "list | show | allow | deny | outcome | password | rules | revoke"
+    verbs = "list | show | allow | deny | outcome | password | rules | rule | revoke"
     parts = parser.add_subparsers(title="what to do", metavar=verbs, required=True)
     _add_lists(parts)
     _add_answers(parts)
@@ -71,6 +71,8 @@ def _add_answers(parts: Any) -> None:
 def _add_rules(parts: Any) -> None:
     rules = _part(parts, "rules", "what is allowed for always", list_rules, "rules --json")
     rules.add_argument("--limit", type=count, default=100, metavar="N", help="how many (by default %(default)s)")
+    rule = _part(parts, "rule", "allow exactly this for always", write_rule, "rule shell_exec_safe uname -a")
+    rule.add_argument("words", nargs=argparse.REMAINDER, metavar="WORDS", help="a tool, and the exact words it allows")
     revoke = _part(parts, "revoke", "ask about it again", revoke_rule, "revoke 0190a0b2-…")
     revoke.add_argument("rule", metavar="RULE", help="its id")
 
@@ -179,6 +181,16 @@ def list_rules(asked: argparse.Namespace) -> int:
     else:
         rows = [(rule["id"], age(time.time() - rule["made_at"]), _till(rule), _in_short(rule)) for rule in rules]
         _table(("ID", "AGE", "EXPIRES"), (ID_WIDTH, 7, 10), "ALLOWS", rows)
+    return 0
+
+
+def write_rule(asked: argparse.Namespace) -> int:
+    with Backstage() as stage, connected(stage, asked) as service:
+        made = stage.run(service.client.allow_always(" ".join(asked.words)))
+    if asked.json:
+        _print(made)
+    else:
+        print(f"Allowed until {_till(made)}: {_in_short(made)}. quarterdeck approvals revoke {made['id']} ends it.")
     return 0
 
 

@@ -179,6 +179,11 @@ class Client:
         found: list[dict[str, Any]] = await self._json("GET", "/v1/rules", {"after": after, "limit": limit})
         return found
 
+    async def allow_always(self, rule: str) -> dict[str, Any]:
+        """Allow exactly this before anybody asks: a tool and its exact words, as `shell_exec_safe uname -a`."""
+        made: dict[str, Any] = await self._json("POST", "/v1/rules", body={"rule": rule})
+        return made
+
     async def revoke(self, rule: str) -> None:
         """From the next call on it is asked about again."""
         await self._json("DELETE", f"/v1/rules/{quote(rule, safe='')}")

@@ -68,6 +68,12 @@ class Rule(BaseModel):
     expires_at: float | None
 
 
+class Write(Inbound):
+    rule: str = Field(
+        max_length=2_048, description="A tool and its exact words, with single blanks: `shell_exec_safe uname -a`."
+    )
+
+
 class Intervene(Inbound):
     text: str = Field(description="What the run should heed.")
     mode: Literal["steer", "queue", "interrupt"] = Field(

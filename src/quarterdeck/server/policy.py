@@ -51,6 +51,7 @@ POLICY: tuple[Line, ...] = (
     ("POST", "/v1/approvals/{approval_id}/deny", "approve"),
     ("POST", "/v1/approvals/{approval_id}/outcome", "approve"),
     ("GET", "/v1/rules", "read"),
+    ("POST", "/v1/rules", "manage"),
     ("DELETE", "/v1/rules/{rule_id}", "manage"),
     # What is kept
     ("GET", "/v1/memory", "read"),

@@ -204,12 +204,20 @@ def test_a_rule_stands_for_one_exact_thing_or_is_none(tool: str, words: tuple[st
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "web_fetch", "web_fetch *", "web_fetch  a", "shell_exec_safe", "web_fetch a "]
+    "text", ["", " ", "web_fetch", "web_fetch *", "web_fetch  a", "shell_exec_safe", "web_fetch a ", "file_write a"]
 )
 def test_a_rule_that_is_written_badly_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(Invalid, match="uname -a"):
         checked_rule(text)
-    assert checked_rule("web_fetch example.org") == "web_fetch example.org"
+    assert checked_rule("web_fetch https://example.org/a") == "web_fetch https://example.org/a"
+
+
+@pytest.mark.parametrize(
+    "text", ["example.org", "https://example.org", "https:///x", "ftp://example.org/", "https://a/ https://b/"]
+)
+def test_a_rule_for_fetching_names_one_whole_address(text: str) -> None:
+    with pytest.raises(Invalid, match="one whole address"):
+        checked_rule(f"web_fetch {text}")
 
 
 @given(st.lists(st.text("ab .*", max_size=3), max_size=3), st.lists(st.text("ab .*", max_size=3), max_size=3))

@@ -17,6 +17,7 @@ from quarterdeck.adapters.tools.arguments import Says, read, written
 from quarterdeck.adapters.tools.bounded import cut
 from quarterdeck.adapters.tools.page import page_text
 from quarterdeck.adapters.tools.tool import Say, spec_of
+from quarterdeck.engine.policy.rules import FETCH_TOOL, rule_for
 from quarterdeck.kernel.errors import ToolFailed
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.ports import Deed, Done, Site, Weighed
@@ -61,7 +62,8 @@ class WebFetch:
         asked = read(FetchPage, call.arguments)
         url = self._judged(asked.url)
         why = f"It goes out to {url.host}, which then knows what was asked."
-        return Weighed("medium", "network", "pure", written(asked), f"web_fetch {url}", why, {"host": url.host or ""})
+        shown, bound, rule = f"web_fetch {url}", {"host": url.host or ""}, rule_for(FETCH_TOOL, (str(url),))
+        return Weighed("medium", "network", "pure", written(asked), shown, why, bound, rule)
 
     async def use(self, deed: Deed, say: Say) -> Done:  # noqa: ARG002 - it speaks once, at the end
         url = self._judged(read(FetchPage, deed.weighed.arguments).url)

@@ -11,9 +11,11 @@ from quarterdeck.engine.policy.shell import judge
 from quarterdeck.kernel.errors import Invalid
 
 SHELL_TOOL = "shell_exec_safe"
+FETCH_TOOL = "web_fetch"
 
 _TOOL = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,127}")
 _WORD = re.compile(r"[A-Za-z0-9_./:,@%+=-]{1,1024}")
+_WHOLE_URL = re.compile(r"https?://[^/ ]+/[^ ]*")
 _NEVER = SHELLS | INTERPRETERS | WRAPPERS | ELEVATORS
 
 
@@ -48,6 +50,17 @@ def checked_rule(text: str) -> str:
             "A rule is a tool and the exact words it allows, with single blanks, for example"
             f" `{SHELL_TOOL} uname -a`; `*` and the like stand for nothing in it.",
             code="rule_not_exact",
+        )
+    if tool == FETCH_TOOL and not _WHOLE_URL.fullmatch(" ".join(words)):
+        raise Invalid(
+            f"A rule for {FETCH_TOOL} names one whole address, for example `{FETCH_TOOL} https://example.org/feed.xml`.",
+            code="rule_not_exact",
+        )
+    if tool not in {SHELL_TOOL, FETCH_TOOL}:
+        raise Invalid(
+            f"No rule can be written for {tool}, only for {SHELL_TOOL} (as `{SHELL_TOOL} uname -a`) and {FETCH_TOOL}."
+            " What else can be allowed for always says so when it asks.",
+            code="rule_for_nothing",
         )
     if tool == SHELL_TOOL and not covers(rule, remember(judge(" ".join(words)))):
         raise Invalid(

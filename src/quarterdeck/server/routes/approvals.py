@@ -9,12 +9,12 @@ from fastapi import APIRouter, Depends, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
-from quarterdeck.actions.approvals import answer, revoke_rule
+from quarterdeck.actions.approvals import answer, make_rule, revoke_rule
 from quarterdeck.engine.approval import Answer
 from quarterdeck.events.tool import Decision, Reach
 from quarterdeck.ports import Query as Find
 from quarterdeck.server import reach
-from quarterdeck.server.approval_wire import Allow, Approval, Deny, Outcome, Rule, State, approval
+from quarterdeck.server.approval_wire import Allow, Approval, Deny, Outcome, Rule, State, Write, approval
 from quarterdeck.server.body import described, json_body
 from quarterdeck.server.routes.paging import After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
@@ -25,6 +25,7 @@ router = APIRouter(prefix="/v1", tags=["approvals"])
 TakenAllow = Annotated[tuple[Allow, bytes], Depends(json_body(Allow, optional=True))]
 TakenDeny = Annotated[tuple[Deny, bytes], Depends(json_body(Deny, optional=True))]
 TakenOutcome = Annotated[tuple[Outcome, bytes], Depends(json_body(Outcome))]
+TakenRule = Annotated[tuple[Write, bytes], Depends(json_body(Write))]
 OUTCOMES: dict[str, Decision] = {"happened": "happened", "again": "again", "give_up": "denied"}
 
 
@@ -96,6 +97,15 @@ async def list_rules(
     lines = await here.desk.log.find(Find(RULES, where, "id", after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
     return [Rule(**{name: line[name] for name in Rule.model_fields}) for line in lines]
+
+
+@router.post("/rules", status_code=201, openapi_extra=described(Write))
+async def write_rule(here: Here, taken: TakenRule) -> Rule:
+    """Allow exactly this for always, before anybody asks. The same rule written twice is one rule."""
+    ident = await make_rule(here.desk, here.scope, taken[0].rule)
+    line = await here.desk.log.get(RULES, tenant=here.scope.tenant, id=ident)
+    assert line is not None
+    return Rule(**{name: line[name] for name in Rule.model_fields})
 
 
 @router.delete("/rules/{rule_id}", status_code=204)
