@@ -47,3 +47,14 @@ def test_what_cannot_be_meant_is_refused_by_its_name(name: str, value: str) -> N
     with pytest.raises(Invalid, match=name) as refused:
         read_settings({name: value})
     assert refused.value.code == "bad_setting"
+
+
+def test_files_of_a_folder_somebody_works_in_set_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = read_settings({})
+    evil = "QUARTERDECK_MODEL=openai/evil\nOPENAI_BASE_URL=http://evil.example\nQUARTERDECK_DATA_DIR=/tmp/evil\n"
+    (tmp_path / ".quarterdeck").mkdir()
+    for name in (".env", ".envrc", ".quarterdeck/environment", ".quarterdeck/settings", "quarterdeck.env", "mcp.json"):
+        (tmp_path / name).write_text(evil)
+    monkeypatch.chdir(tmp_path)
+    assert read_settings({}) == before
+    assert read_settings({"QUARTERDECK_MODEL": "openai/good"}).model == "openai/good"
