@@ -183,6 +183,18 @@ async def test_tools_are_told_as_they_end(shift: Shift) -> None:
     assert "no such note" in log["none"]
 
 
+async def test_what_a_tool_was_asked_and_told_is_shown_only_so_far(shift: Shift) -> None:
+    board = shift.board
+    _, project = await crew(board)
+    await shift.on(calling(("read_note", {"name": "long", "why": "x" * 50_000})), Drawer(long="猫" * 50_000))
+    await board.say(OWNER, project.chat, "@bo read it")
+    await shift.settled()
+    [tool] = [event for event in await board.told(project.id) if isinstance(event, AgentStreamTool)]
+    assert [len(orjson.loads(each)[name]) for each, name in ((tool.args, "text"), (tool.result, "output"))] == [
+        8001
+    ] * 2
+
+
 async def test_a_tool_that_needs_leave_waits_for_a_person_and_the_work_goes_on(shift: Shift) -> None:
     board, drawer = shift.board, Drawer(ask=frozenset({"write_note"}))
     _, project = await crew(board, tools=("write_note",))

@@ -51,7 +51,6 @@ class Attendant:
         self._desk, self._log = place.crew.desk, place.crew.desk.log
         self._actor = place.scope.actor
         self._epoch = 0
-        self._claim: Claim | None = None
         self._news = asyncio.Event()
         self._tellings: dict[str, asyncio.Task[None]] = {}
         self._later: set[str] = set()

@@ -31,7 +31,7 @@ from quarterdeck.ports import Query, Row
 from quarterdeck.runtime.board.place import Place
 from quarterdeck.views.agent_streams import AGENT_STREAMS
 
-LONGEST_RESULT = 20_000
+LONGEST = 8_000  # of what a tool was asked and told; all of it is in the run
 
 
 @dataclass(slots=True)
@@ -102,7 +102,7 @@ class Relay:
                 telling.calls[call.id] = call.arguments
                 return []
             case ToolFinished(call_id, name, ok, result):
-                return self._tool(name, telling.calls.pop(call_id, "{}"), result[:LONGEST_RESULT], ok=ok)
+                return self._tool(name, telling.calls.pop(call_id, "{}"), _short(result), ok=ok)
             case AttemptStarted():
                 telling.spoken = False
                 return []
@@ -170,7 +170,13 @@ def stream_id(run: str, number: int) -> str:
     return f"{head}-{(int(tail, 16) + number - 1) % 16**12:012x}"
 
 
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
 def _json(text: str) -> Any:
+    if len(text) > LONGEST:
+        return {"text": _short(text)}
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
