@@ -47,7 +47,7 @@ class Room:
 
     @property
     def url(self) -> str:
-        return f"http://{self.server.host}/"
+        return f"{self.server.scheme}://{self.server.host}/"
 
     def restart(self) -> None:
         port = self.server.port

@@ -55,9 +55,10 @@ class Serving:
         assert self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], BOUND_S)
         line = self._process.stdout.readline() if ready else ""
-        found = re.search(r"http://127\.0\.0\.1:(\d+)", line)
+        found = re.search(r"(https?)://127\.0\.0\.1:(\d+)", line)
         assert found, f"the server said {line!r} {self._process.stdout.read() if ready else ''}"
-        return int(found[1])
+        self.scheme = found[1]
+        return int(found[2])
 
     def _listen(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None

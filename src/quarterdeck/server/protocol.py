@@ -159,6 +159,14 @@ class Connection(HttpToolsProtocol):
         if self.cycle.more_body and not self.transport.is_closing():
             self._part()
 
+    def shutdown(self) -> None:
+        """Over TLS a connection that rests is cut: to close it politely is to wait for a browser that has nothing to
+        say, longer than a shutdown has time."""
+        if self.scheme == "https" and (self.cycle is None or self.cycle.response_complete):
+            self.transport.abort()
+        else:
+            super().shutdown()
+
     def send_400_response(self, msg: str) -> None:
         self._refuse(400, "bad_request", msg)
 
