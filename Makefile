@@ -12,7 +12,7 @@ NODE := tests/browser/node_modules
 TSC := $(NODE)/.bin/tsc
 
 .DEFAULT_GOAL := help
-.PHONY: help setup run test check format bench proof fuzz docs lock vendor clean
+.PHONY: help setup run test check format bench proof fuzz docs lock pictures vendor clean
 
 help: ## say what there is
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ lock: ## lock the dependencies again, with hashes and without the address of an 
 	@cd requirements && uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 dev.in -o dev.lock
 	@cd requirements && uv pip compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 fuzz.in -o fuzz.lock
 	@cd requirements && uv pip compile --quiet --no-deps --generate-hashes --no-emit-index-url --no-emit-find-links --universal --python-version 3.11 weights.in -o weights.lock
+
+pictures: setup ## take the pictures of the control room again
+	@$(BIN)/python tools/screenshots.py
 
 vendor: ## renew what the page takes from others; needs npm
 	@$(PYTHON) tools/vendor.py

@@ -22,6 +22,16 @@ async def test_a_first_message_is_answered_and_kept(sight: Sight, room: Any) -> 
     await expect(page.locator(".list .line")).to_have_count(1)
 
 
+async def test_a_new_conversation_is_a_new_one(sight: Sight, room: Any) -> None:
+    page = await sight.open(room({"content": ["Hello."]}).url)
+    for count in (1, 2, 3):
+        await say(page, f"Number {count}")
+        await expect(page.locator(".said.assistant")).to_contain_text("Hello.")
+        await expect(page.locator(".list .line")).to_have_count(count)
+        await page.get_by_role("link", name="New conversation").click()
+        await expect(page.get_by_role("heading", name="What shall we do?")).to_be_visible()
+
+
 async def test_two_tabs_show_the_same_run_at_the_same_point(sight: Sight, room: Any) -> None:
     here = room({"content": [f"w{n} " for n in range(30)], "pace": 0.03})
     one = await sight.open(here.url)

@@ -15,7 +15,10 @@ const WINDOW = 60;
 
 /** @param {{id: string}} props */
 export function Conversations({ id }) {
-  const [fresh] = useState(mint);
+  const [fresh, setFresh] = useState(mint);
+  useEffect(() => {
+    if (id === fresh) setFresh(mint());
+  }, [id]);
   const [lines, setLines] = useState(/** @type {any[]} */ ([]));
   const [next, setNext] = useState(/** @type {string | null} */ (null));
   const [find, setFind] = useState("");
