@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
 import shutil
 import sys
 import tarfile
@@ -48,7 +47,8 @@ def _unpacked() -> tuple[str, dict[str, str]]:
         (making / "chromium").write_bytes(_inflated("chromium.br"))
         (making / "chromium").chmod(0o755)
         fonts = making / "fonts/fonts.conf"
-        fonts.write_text(re.sub(r"<dir>/tmp/fonts</dir>", f"<dir>{HOME}/fonts</dir>", fonts.read_text()))
+        ours = f"<dir>{HOME}/fonts</dir><dir>/usr/share/fonts</dir>"
+        fonts.write_text(fonts.read_text().replace("<dir>/tmp/fonts</dir>", ours))
         (making / "unpacked").touch()
         shutil.rmtree(HOME, ignore_errors=True)
         try:

@@ -25,7 +25,8 @@ export function Approvals() {
         <small class="faint">${t("until {when}", { when: when(rule.expires_at) })}</small>
         <button class="danger small" onClick=${() => remove(`/v1/rules/${rule.id}`)}>${t("Revoke")}</button></li>`)}</ul>`}
     <h2>${t("Decided")}</h2>
-    <${Listing} list=${past} empty=${t("What was decided is kept here.")}>
+    ${past.ready && !decided.length && html`<p class="empty faint">${t("What was decided is kept here.")}</p>`}
+    <${Listing} list=${past} empty="">
       <ul class="rows">${decided.map((line) => html`<li key=${line.approval_id}>
         <span class=${`risk ${line.risk_level}`}>${t(line.risk_level)}</span>
         <code class="grow">${line.shown.slice(0, 300)}</code>

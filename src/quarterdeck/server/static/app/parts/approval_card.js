@@ -35,7 +35,7 @@ export function ApprovalCard({ approval, task, focus, after }) {
   };
   const asksOutcome = approval.asked === "outcome";
   const asksAnswer = approval.asked === "answer";
-  return html`<section class="card ask" role="group" aria-label=${t("Waits for your answer")}>
+  return html`<section class="card ask" role="group" aria-label=${t("Waits for your answer")} tabindex="-1" ref=${asksAnswer ? undefined : first}>
     <header class="ask-head">
       <span class=${`risk ${approval.risk_level}`}>${t(asksAnswer ? "question" : approval.risk_level)}</span>
       <strong>${approval.tool}</strong>
@@ -54,13 +54,13 @@ export function ApprovalCard({ approval, task, focus, after }) {
     ${wrong && html`<p class="wrong" role="alert">${wrong}</p>`}
     <div class="row">
       ${asksOutcome
-        ? html`<button ref=${first} disabled=${busy} onClick=${() => answer("outcome", { outcome: "happened" })}>${t("It happened")}</button>
+        ? html`<button disabled=${busy} onClick=${() => answer("outcome", { outcome: "happened" })}>${t("It happened")}</button>
             <button disabled=${busy} onClick=${() => answer("outcome", { outcome: "again" })}>${t("Do it again")}</button>
             <button class="quiet" disabled=${busy} onClick=${() => answer("outcome", { outcome: "give_up" })}>${t("Let it be")}</button>`
         : asksAnswer
           ? html`<button class="primary" disabled=${busy || !words.trim()} onClick=${() => answer("allow_once")}>${t("Answer")}</button>
               <button class="quiet" disabled=${busy} onClick=${() => answer("deny")}>${t("Decline")}</button>`
-          : html`<button class="primary" ref=${first} disabled=${busy} onClick=${() => answer("allow_once")}>${t("Allow once")}</button>
+          : html`<button class="primary" disabled=${busy} onClick=${() => answer("allow_once")}>${t("Allow once")}</button>
               <button disabled=${busy} onClick=${() => answer("allow_run")}>${t("For this run")}</button>
               ${approval.always && html`<button disabled=${busy} onClick=${() => answer("allow_always")}>${t("Always")}</button>`}
               <button class="danger" disabled=${busy} onClick=${() => answer("deny")}>${t("Deny")}</button>

@@ -31,7 +31,7 @@ export function useListing(path, about) {
 export function Listing({ list, empty, children }) {
   return html`
     ${list.wrong && html`<p class="wrong" role="alert">${list.wrong}</p>`}
-    ${list.ready && !list.lines.length && !list.wrong && html`<p class="empty faint">${empty}</p>`}
+    ${list.ready && !list.lines.length && !list.wrong && empty && html`<p class="empty faint">${empty}</p>`}
     ${children}
     ${list.next && html`<p><button class="quiet" onClick=${list.more}>${t("More")}</button></p>`}`;
 }
