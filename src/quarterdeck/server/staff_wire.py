@@ -26,7 +26,7 @@ class NewEmployee(Inbound):
     temperature: Temperature = None
     tools: Names = None
     skills: Names = None
-    memory: bool = Field(default=True, description="Whether it is told what is remembered, and remembers.")
+    memory: bool = Field(default=True, description="Whether it is told what is remembered.")
 
 
 class EmployeeChange(Inbound):

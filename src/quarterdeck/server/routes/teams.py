@@ -197,7 +197,8 @@ async def _employee(here: Station, scope: Scope, ident: str) -> Persona:
     if line is None or line["archived"]:
         raise NotFound("There is no such employee.", code="employee_not_found")
     tools, skills = _names(line["tools"]), _names(line["skills"])
-    return Persona(ident, line["name"], line["system_prompt"], line["model"], line["temperature"], tools, skills)
+    who = (ident, line["name"], line["system_prompt"], line["model"], line["temperature"], tools, skills)
+    return Persona(*who, memory=bool(line["memory"]))
 
 
 async def _member(here: Station, scope: Scope, ident: str) -> Persona:
