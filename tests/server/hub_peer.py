@@ -15,6 +15,9 @@ from door_client import ask
 from door_serving import BOUND_S, Serving
 from websockets.asyncio.client import ClientConnection
 
+from quarterdeck.server.asyncapi import KINDS
+from quarterdeck.server.hub.told import BY_TYPE, Kept
+
 API = "/api/v1"
 
 
@@ -94,6 +97,7 @@ class Peer:
         except websockets.ConnectionClosed as closed:
             raise Parted(closed.rcvd and closed.rcvd.code, closed.rcvd.reason if closed.rcvd else "") from None
         frame: dict[str, Any] = json.loads(said)
+        _check(frame)
         self.heard.append(frame)
         return frame
 
@@ -126,6 +130,15 @@ class Peer:
     def cut(self) -> None:
         """As a cable is."""
         self.socket.transport.abort()
+
+
+def _check(frame: dict[str, Any]) -> None:
+    """Whatever the server tells is as the document has it."""
+    model = BY_TYPE.get(frame["type"])
+    if model is None:
+        assert frame["type"] in {*KINDS, "event"}, frame
+        model = Kept
+    model.model_validate(frame["data"], strict=True)
 
 
 @dataclass

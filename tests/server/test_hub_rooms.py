@@ -222,3 +222,31 @@ async def test_a_reader_that_takes_nothing_is_cut_and_the_others_go_on(start: St
     assert [each["delta"] for each in seen] == 6 * texts
     gone = await watcher.until("presence", lambda data: data["status"] == "offline")
     assert gone["member_id"] == board.agents[1]["id"]
+
+
+async def test_an_agent_outside_asks_people_and_is_told(serving: Serving) -> None:
+    board = await Board.make(serving)
+    peer = await board.enter(0)
+    wish = {"tool": "deploy", "args": {"to": "production"}, "reason": "it is Friday", "risk_level": "high"}
+    asked = await peer.ask("approval.request", project_id=board.id, key="k", **wish)
+    ident = asked["data"]["approval_id"]
+    assert asked["data"]["state"] == "pending"
+    pending = (await ask(serving, "GET", "/v1/approvals/pending")).document
+    [line] = [each for each in pending if each["approval_id"] == ident]
+    assert (line["tool"], line["args"], line["risk_level"]) == ("deploy", {"to": "production"}, "high")
+    answer = await ask(serving, "POST", f"/v1/approvals/{ident}/deny", {"words": "on Monday"})
+    assert answer.status == 200, answer
+    told = await peer.until("approval.decided")
+    assert (told["approval_id"], told["decision"], told["words"]) == (ident, "denied", "on Monday")
+    again = await peer.ask("approval.request", project_id=board.id, key="k", **wish)
+    assert (again["data"]["approval_id"], again["data"]["decision"]) == (ident, "denied")
+
+
+async def test_what_nobody_answers_expires(start: Start) -> None:
+    serving = start(
+        constants={"actions.outside.LIFE_S": 0.0, "server.hub.hub.SWEEP_S": 0.05, "server.hub.hub.EXPIRE_S": 0.05}
+    )
+    board = await Board.make(serving)
+    peer = await board.enter(0)
+    await peer.ask("approval.request", project_id=board.id, tool="deploy")
+    assert (await peer.until("approval.decided"))["decision"] == "expired"

@@ -19,6 +19,7 @@ from quarterdeck.server.routes import (
     audit,
     chat,
     conversations,
+    document,
     employees,
     experience,
     health,
@@ -99,7 +100,7 @@ def create_app(house: House, version: str) -> FastAPI:
         responses=problems.DOCUMENTED,
     )
     problems.install(app)
-    speaking = (health, page, news, chat, tasks, steering, approvals, conversations)
+    speaking = (health, document, page, news, chat, tasks, steering, approvals, conversations)
     keeping = (memory, experience, skills, usage, audit)
     platform = (tenants, leaving, employees, talks, messages, teams)
     access = (users, tokens, session)

@@ -21,6 +21,7 @@ POLICY: tuple[Line, ...] = (
     ("GET", "/healthz", "open"),
     ("GET", "/readyz", "open"),
     ("GET", "/openapi.json", "open"),
+    ("GET", "/asyncapi.json", "open"),
     ("GET", "/v1/about", "known"),
     ("GET", "/v1/news", "read"),
     # Runs

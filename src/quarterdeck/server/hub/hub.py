@@ -11,12 +11,14 @@ from typing import Protocol
 import orjson
 
 from quarterdeck.actions.desk import Desk
+from quarterdeck.actions.outside import OUTSIDE, expire
 from quarterdeck.engine.board.people import Member
 from quarterdeck.events.member import MemberChanged, MemberRemoved
 from quarterdeck.events.project import MemberJoined, MemberLeft
 from quarterdeck.events.tool import ApprovalDecided
-from quarterdeck.kernel.errors import LimitReached
+from quarterdeck.kernel.errors import LimitReached, Problem
 from quarterdeck.kernel.ids import StreamName, TenantId, project_stream
+from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.doorbell import News
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Query, Row
@@ -27,9 +29,11 @@ from quarterdeck.server.hub.room import Pace, Privacy, Room
 from quarterdeck.server.hub.speech import Pens, Speaking
 from quarterdeck.server.websocket.frames import text
 from quarterdeck.views.agent_streams import AGENT_STREAMS
+from quarterdeck.views.approvals import APPROVALS
 from quarterdeck.views.board import CHATS, names_in
 
 SWEEP_S = 5.0
+EXPIRE_S = 60.0
 IDLE_S = 60.0  # after which a room in which nobody is is closed
 
 
@@ -63,6 +67,7 @@ class Hub:
         self.desk, self.access = desk, access
         self.pens = Pens(desk, speaking)
         self.draining = False
+        self._look_at = 0.0
         self._pace = Pace()
         self._rooms: dict[StreamName, asyncio.Future[Room]] = {}
         self._sessions: dict[tuple[TenantId, str], list[Guest]] = {}
@@ -207,6 +212,9 @@ class Hub:
             await asyncio.sleep(SWEEP_S)
             now = loop.time()
             self._tidy(now)
+            if now >= self._look_at:
+                self._look_at = now + EXPIRE_S
+                await self._expire()
             for session in tuple(self._all()):
                 silent = now - session.line.wire.heard_at
                 if session.line.wire.held:
@@ -215,6 +223,15 @@ class Hub:
                     session.line.part(4408, "silent")
                 elif silent > limits.PING_S:
                     session.line.wire.ping()
+
+    async def _expire(self) -> None:
+        """What agents outside asked and nobody answered in time."""
+        with contextlib.suppress(Problem):
+            lines = await self.desk.log.find(Query(APPROVALS, {"state": "pending"}, "id", limit=1_000))
+            for line in lines:
+                late = line["expires_at"] is not None and line["expires_at"] <= self.desk.clock.now()
+                if late and line["run"].startswith(OUTSIDE):
+                    await expire(self.desk, Scope(line["tenant"], "system"), line["id"])
 
     def _tidy(self, now: float) -> None:
         for name, opening in tuple(self._rooms.items()):

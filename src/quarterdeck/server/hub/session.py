@@ -14,6 +14,7 @@ from quarterdeck.actions.board import cards, speech, work
 from quarterdeck.actions.board.book import Book, project_for
 from quarterdeck.actions.board.cards import NewTask
 from quarterdeck.actions.board.speech import Words
+from quarterdeck.actions.outside import Plea, ask_people
 from quarterdeck.engine.board.people import Member, Project
 from quarterdeck.events.member import MemberChanged
 from quarterdeck.events.tool import ApprovalDecided
@@ -29,6 +30,7 @@ from quarterdeck.server.hub.mailbox import Mailbox
 from quarterdeck.server.hub.room import Room
 from quarterdeck.server.hub.speech import Mouth
 from quarterdeck.server.wire import Inbound
+from quarterdeck.views.hub_wire import loaded
 
 logger = logging.getLogger("quarterdeck.server")
 
@@ -149,8 +151,7 @@ class Session:
     def decided(self, tenant: TenantId, event: ApprovalDecided) -> None:
         if event.approval in self.asked and tenant == self.scope.tenant:
             self.asked.discard(event.approval)
-            told = {"approval_id": event.approval, "decision": event.decision, "words": event.words, "by": event.by}
-            self.line.tell("approval.decided", {**told, "arguments": event.arguments})
+            self.line.tell("approval.decided", decision_told(event))
 
     def _later(self, work_to_do: Any) -> None:
         task = asyncio.ensure_future(work_to_do)
@@ -328,6 +329,19 @@ class Session:
         await work.hand_over(self.hub.desk, self.scope, self.book, asked.task_id, asked.to, asked.words)
         return {"task_id": asked.task_id}
 
+    async def approval_request(self, asked: v.ApprovalRequest, _: object) -> Answer:
+        await project_for(self.book, self.me, asked.project_id)
+        plea = Plea(asked.tool, asked.args, asked.reason, asked.risk_level)
+        given = asked.model_dump_json().encode()
+        known = await ask_people(self.hub.desk, self.scope, self.me, plea, key=asked.key, body=given)
+        assert known.asked is not None
+        told: dict[str, Any] = {"approval_id": known.asked.approval, "state": known.state}
+        if known.decided is None:
+            self.asked.add(known.asked.approval)
+        else:
+            told |= decision_told(known.decided)
+        return told
+
     async def ack(self, asked: v.Ack, ref: object) -> Answer:
         if self.mailbox is None:
             raise Invalid("You are told no deliveries here.", code="no_deliveries")
@@ -359,11 +373,17 @@ _HANDLERS: dict[type[Inbound], Handler] = {
     v.TaskReview: Session.task_review,
     v.TaskHandOver: Session.task_hand_over,
     v.Ack: Session.ack,
+    v.ApprovalRequest: Session.approval_request,
 }
 
 
 def _own(frame: v.Spoken, me: Member) -> bool:
     return frame.agent_id in {None, me.id} and frame.agent_slug in {None, me.slug}
+
+
+def decision_told(event: ApprovalDecided) -> dict[str, Any]:
+    told = {"approval_id": event.approval, "decision": event.decision, "words": event.words, "by": event.by}
+    return {**told, "args": None if event.arguments is None else loaded(event.arguments)}
 
 
 def config_of(me: Member) -> dict[str, Any]:
