@@ -37,6 +37,8 @@ async def test_an_agent_is_known_by_header_address_or_first_frame(serving: Servi
     bearer = {"authorization": f"Bearer {known['token']}"}
     first = await Peer.connect(serving)
     await first.say("auth", token=known["token"])
+    foreign = await Peer.connect(serving, headers={"authorization": "Bearer of-another-service"})
+    assert (await foreign.next())["type"] == "auth.error"
     for peer in (first, await Peer.connect(serving, known["token"]), await Peer.connect(serving, headers=bearer)):
         frame = await peer.next()
         assert frame["type"] == "auth.ok"
