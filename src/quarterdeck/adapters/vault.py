@@ -6,14 +6,13 @@ What is locked lies beside the log, in no event. Losing a tenant's data key is l
 from __future__ import annotations
 
 import base64
+import importlib
 import secrets
 import threading
 from collections.abc import Sequence
 from typing import Any, Protocol
 
 import orjson
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from quarterdeck.adapters.master_key import MasterKey
 from quarterdeck.kernel.errors import Conflict, Unavailable
@@ -21,6 +20,7 @@ from quarterdeck.kernel.ids import TenantId
 from quarterdeck.kernel.tenancy import Sealed
 from quarterdeck.log.log import Log
 
+KEY_BYTES = 32
 NONCE = 12
 SHOWN = 4
 SHORTEST_SHOWN = 12  # of a shorter key, four characters would be too much of it
@@ -51,7 +51,7 @@ class SealedVault:
 
         def change(everybodys: list[Sealed]) -> tuple[list[Sealed], list[Sealed]]:
             locked = _data_key([each for each in everybodys if each.tenant == tenant])
-            data_key = AESGCM.generate_key(256) if locked is None else self._opened(locked)
+            data_key = secrets.token_bytes(KEY_BYTES) if locked is None else self._opened(locked)
             kept = [_closed(tenant, ident, origin, one, data_key) for ident, one in zip(idents, secrets_, strict=True)]
             # A master key is made for the very first lock alone: one that is missing must be found again.
             lock = [] if locked else [self._locked(tenant, data_key, make=_data_key(everybodys) is None)]
@@ -139,17 +139,22 @@ def _closed(tenant: TenantId, ident: str, origin: str, secret: str, data_key: by
 
 def _box(key: bytes, plain: bytes, bound_to: bytes) -> dict[str, str]:
     nonce = secrets.token_bytes(NONCE)
-    return {"box": base64.b64encode(nonce + AESGCM(key).encrypt(nonce, plain, bound_to)).decode()}
+    return {"box": base64.b64encode(nonce + _cipher(key).encrypt(nonce, plain, bound_to)).decode()}
 
 
 def _unlocked(key: bytes, told: dict[str, Any], bound_to: bytes) -> bytes:
-    box = base64.b64decode(told["box"])
+    box, cipher = base64.b64decode(told["box"]), _cipher(key)
     try:
-        return AESGCM(key).decrypt(box[:NONCE], box[NONCE:], bound_to)
-    except InvalidTag:
+        return bytes(cipher.decrypt(box[:NONCE], box[NONCE:], bound_to))
+    except importlib.import_module("cryptography.exceptions").InvalidTag:
         raise Unavailable(
             "A stored key was tampered with or belongs to somebody else; set it again.", code="key_damaged"
         ) from None
+
+
+def _cipher(key: bytes) -> Any:
+    """Loaded when something is first locked: it takes six megabytes, and most servers keep no key."""
+    return importlib.import_module("cryptography.hazmat.primitives.ciphers.aead").AESGCM(key)
 
 
 def _data_key(there: Sequence[Sealed]) -> Sealed | None:
