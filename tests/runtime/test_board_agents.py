@@ -6,7 +6,7 @@ import asyncio
 import json
 import uuid
 from collections.abc import AsyncIterator, Callable
-from typing import Any
+from typing import Any, cast
 
 import orjson
 import pytest
@@ -16,6 +16,7 @@ from boardroom import OWNER, Boardroom, id_of
 from quarterdeck.actions.approvals import answer
 from quarterdeck.actions.board import cards, members, projects, speech, work
 from quarterdeck.actions.board.speech import Words
+from quarterdeck.actions.desk import Desk
 from quarterdeck.adapters.tools.board import WithBoard
 from quarterdeck.engine.approval import Answer
 from quarterdeck.engine.board.people import Project
@@ -31,10 +32,12 @@ from quarterdeck.events.inbox import WakeEnded, WakeTaken
 from quarterdeck.events.run import ContentStreamed, RunFinished, RunRequested, RunWaiting
 from quarterdeck.events.tool import ApprovalRequested
 from quarterdeck.kernel.board import MemberConfig
-from quarterdeck.kernel.errors import ModelFailed, ToolFailed
+from quarterdeck.kernel.errors import ModelFailed, ToolFailed, Unavailable
 from quarterdeck.kernel.ids import ConversationId, RunId, TenantId, project_stream, run_stream
 from quarterdeck.kernel.parts import ToolCall
 from quarterdeck.kernel.scope import LOCAL_TENANT, Scope
+from quarterdeck.log.entries import Appended, Entry
+from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Burst, Deed, Ended, Model, ModelEvent, ModelRequest, Query, Site, Toolbox
 from quarterdeck.runtime.board.place import StaffCrew
@@ -571,3 +574,59 @@ async def test_each_tenants_agents_are_woken_in_their_own_tenant(shift: Shift) -
     assert [(line["author"], line["content"]) for line in lines][1:] == [(twin.id, "Here.")]
     assert await board.wakes() == []
     assert await shift.messages(ours.chat) == [("owner", "nobody is meant")]
+
+
+class Dying:
+    """A log that lets nothing more be written from one append on: as if the process had died there, just before it was
+    committed or just after."""
+
+    def __init__(self, log: Log, at: int, *, committed: bool) -> None:
+        self._log, self._left, self._committed = log, at, committed
+        self.dead = asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._log, name)
+
+    async def append(self, *entries: Entry, **options: Any) -> Appended:
+        if self._left == 0 and self._committed and not self.dead.is_set():
+            await self._log.append(*entries, **options)
+        if self._left == 0:
+            self.dead.set()
+            raise Unavailable("the process is gone")
+        self._left -= 1
+        return await self._log.append(*entries, **options)
+
+
+@pytest.mark.parametrize("committed", [False, True])
+async def test_wherever_the_one_who_drives_it_dies_an_agent_answers_once(shift: Shift, committed: bool) -> None:
+    board, stage = shift.board, shift.stage
+    _, project = await crew(board)
+    model = calling(("read_note", {"name": "ropes"}), then="Seven.")
+    await stage.staffed(model, Drawer(ropes="7"))
+    for at in range(7):
+        if at % 2:
+            task = await board.task(project.id, assignees=("bo",))
+        else:
+            await board.say(OWNER, project.chat, f"@bo number {at}")
+        dying = Dying(stage.log, at, committed=committed)
+        desk = Desk(cast("Log", dying), stage.desk.ids, stage.desk.clock)
+        staff = Staff(StaffCrew(desk, Cast(model), f"dying{at}.staff"), again_s=0.01, renew_s=60.0)
+        await staff.open()
+        over, dead = asyncio.ensure_future(shift.settled(at + 1)), asyncio.ensure_future(dying.dead.wait())
+        await asyncio.wait([over, dead], return_when=asyncio.FIRST_COMPLETED)
+        dead.cancel()
+        await staff.close()
+        await shift.staff(model, f"living{at}")
+        await over
+        await shift.off()
+        if at % 2:
+            assert (await board.card(task))["status"] == "in_review"
+    assert [slug for slug, _ in await shift.messages(project.chat)] == ["owner", "bo"] * 4
+    told = await board.told(project.id)
+    kinds = [type(event).__name__ for event in told]
+    assert [kinds.count(kind) for kind in ("AgentStreamStarted", "AgentStreamEnded", "TaskCommented")] == [7, 7, 3]
+    for stream in [event.stream for event in told if isinstance(event, AgentStreamStarted)]:
+        own = [event for event in told if getattr(event, "stream", None) == stream]
+        indexes = [event.index for event in own if isinstance(event, AgentStreamTool | AgentStreamDelta)]
+        assert indexes == [0, 1]
+    assert await shift.runs() == 7
