@@ -22,7 +22,7 @@ export function TaskSheet({ id, project, members, speeches }) {
     try {
       setTask(await get(`/api/v1/tasks/${id}`));
       setComments(await get(`/api/v1/tasks/${id}/comments?limit=500`));
-      setWork(await get(`/api/v1/tasks/${id}/runs`).catch(() => []));
+      setWork(await get(`/api/v1/tasks/${id}/work`));
     } catch (why) {
       setWrong(/** @type {Error} */ (why).message);
     }
