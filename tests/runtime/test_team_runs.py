@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from staging import Cast, Drawer, Playing, Stage, bounded
 
+from logroom import kept, rebuilt
 from quarterdeck.actions.approvals import answer
 from quarterdeck.actions.runs import stop_run
 from quarterdeck.actions.teams import TeamTask, change_plan, form_team, start_team_run, step_in
@@ -145,6 +146,7 @@ async def test_a_team_plans_works_and_answers_and_each_part_is_an_ordinary_run(c
     lines = await company.stage.log.find(Query(RUNS, {}, "id"))
     assert {line["status"] for line in lines} == {"completed"}
     assert await company.stage.log.find(Query(CONVERSATIONS, {}, "id")) == []
+    assert kept(company.stage.store) == rebuilt(company.stage.store)
 
 
 async def test_independent_phases_are_under_way_at_the_same_time(company: Company) -> None:

@@ -17,13 +17,16 @@ import pytest
 
 from quarterdeck.actions.memory import Note, store_memory
 from quarterdeck.actions.runs import Ask, start_run
+from quarterdeck.actions.teams import TeamTask, form_team, start_team_run
 from quarterdeck.actions.tenant_config import Wish, configure
 from quarterdeck.actions.tenants import close_tenant, create_tenant
 from quarterdeck.actions.tokens import Wanted, issue_token
 from quarterdeck.adapters.sqlite.store import SqliteStore
 from quarterdeck.engine.tenancy import TenantState, evolve
+from quarterdeck.events.team import Expert
 from quarterdeck.kernel.errors import Closed, Invalid, NotFound
-from quarterdeck.kernel.ids import RunId, TenantId, run_stream, tenant_stream
+from quarterdeck.kernel.ids import RunId, TenantId, run_stream, team_run_stream, tenant_stream
+from quarterdeck.kernel.parts import Persona
 from quarterdeck.kernel.scope import LOCAL_OWNER
 from quarterdeck.log.fold import Fold
 from quarterdeck.log.verify import troubles
@@ -34,6 +37,7 @@ from quarterdeck.settings import Settings
 from quarterdeck.testing.upstream import Answer, Upstream
 from quarterdeck.testing.wire import Told, openai_stream, openai_unfinished
 from quarterdeck.views.tables import RUNS
+from quarterdeck.views.teams import TEAM_RUNS
 from quarterdeck.views.tenants import LEAVING
 from quarterdeck.wiring import LocalHouse
 from quarterdeck.wiring.terms import tenant_folder
@@ -202,6 +206,26 @@ async def test_what_works_is_ended_and_nothing_is_written_for_it_any_more(house:
         for each in started:
             assert await here.desk.log.look(run_stream(tenant, each.task)) is None
     assert await here.desk.log.find(Query(RUNS, {"tenant": tenant}, "id")) == []
+    assert found_in(folder) == set()
+
+
+async def test_a_team_at_work_ends_with_its_tenant(house: LocalHouse, folder: Path) -> None:
+    here = await house.enter()
+    async with Upstream(Answer(openai_unfinished([ANSWER]), fault="hang")) as upstream:
+        tenant = await create_tenant(here.desk, LOCAL_OWNER, NAME, SLUG)
+        scope = LOCAL_OWNER.within(tenant)
+        place = {"provider": "openai", "base_url": upstream.base_url, "model": "m"}
+        await configure(here.desk, scope, tenant, Wish(place, [KEY]), here.tenancy.vault, here.tenancy.judge)
+        experts = [Expert(Persona(name, name, FACT), "", name == "lead") for name in ("lead", "ada")]
+        team = await form_team(here.desk, scope, NAME, experts)
+        run = await start_team_run(here.desk, scope, team, TeamTask(SAID))
+        async with asyncio.timeout(BOUND_S):
+            while not upstream.requests:
+                await asyncio.sleep(0)
+        await close_tenant(here.desk, LOCAL_OWNER, tenant, SLUG)
+        await erased(here, tenant)
+        assert await here.desk.log.look(team_run_stream(tenant, run)) is None
+    assert await here.desk.log.find(Query(TEAM_RUNS, {"tenant": tenant}, "id")) == []
     assert found_in(folder) == set()
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def run_team(asked: argparse.Namespace) -> int:
     options = {"budget": asked.budget, "debate_style": asked.style, "workspace": workspace}
     with Backstage() as stage, connected_or_started(stage, asked, screen) as service:
         teams = service.client.teams
-        team = asked.team or stage.run(teams.form("Crew", experts or CREW))["id"]
+        team = asked.team or stage.run(teams.form("Crew", experts or CREW, key=_same(experts or CREW)))["id"]
         begun = stage.run(teams.begin(team, task, approve_plan=asked.approve, **options))
         return Watching(stage, service, screen, (team, begun["id"])).follow()
 
@@ -124,6 +125,11 @@ def list_teams(asked: argparse.Namespace) -> int:
             for run in team["runs"]:
                 print(f"  {padded(run['id'], ID_WIDTH)}  {padded(run['status'], 9)}  {fitted(run['task'], 60)}")
     return 0
+
+
+def _same(experts: Sequence[dict[str, Any]]) -> str:
+    """The key under which these experts are one team, however often they are asked for."""
+    return "crew-" + hashlib.sha256(json.dumps(experts).encode()).hexdigest()[:32]
 
 
 def _expert(said: str, *, lead: bool) -> dict[str, Any]:

@@ -71,7 +71,9 @@ class Conductor:
                 await self._carry_out(intent, state)
             except Moved:
                 continue  # somebody said something meanwhile
-            except Closed:
+            except Closed as closed:
+                if closed.code == "tenant_gone":
+                    raise
                 await self._look_at_all(state)
 
     def wake(self) -> None:

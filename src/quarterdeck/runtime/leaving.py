@@ -15,9 +15,19 @@ from typing import Any
 from quarterdeck.engine.tenancy import TenantState, evolve, slug_holder
 from quarterdeck.events.access import TokenRevoked
 from quarterdeck.events.run import StopRequested
+from quarterdeck.events.team import TeamInterventionAccepted
 from quarterdeck.events.tenants import SlugFreed, TenantClosed, TenantCounted, TenantErased
 from quarterdeck.kernel.errors import Closed, Moved, Problem
-from quarterdeck.kernel.ids import HOUSE, RunId, TenantId, run_stream, slug_stream, tenant_stream, token_stream
+from quarterdeck.kernel.ids import (
+    HOUSE,
+    RunId,
+    TenantId,
+    run_stream,
+    slug_stream,
+    team_run_stream,
+    tenant_stream,
+    token_stream,
+)
 from quarterdeck.log.doorbell import News
 from quarterdeck.log.entries import Entry
 from quarterdeck.log.erasing import Erasure
@@ -26,6 +36,7 @@ from quarterdeck.log.log import Log
 from quarterdeck.ports import Query, Table
 from quarterdeck.views.access import TOKENS
 from quarterdeck.views.tables import RUNS
+from quarterdeck.views.teams import TEAM_RUNS
 from quarterdeck.views.tenants import LEAVING
 
 ACTOR = "system:leaving"
@@ -104,6 +115,11 @@ class Leaving:
                 await self._log.append(revoked)
 
     async def _hush(self, tenant: TenantId) -> None:
+        for line in await self._every(TEAM_RUNS, {"tenant": tenant, "open": 1}):
+            # Said twice: it ends without another word.
+            stops = (TeamInterventionAccepted(f"{line['id']}.{n}", line["id"], "/stop") for n in (1, 2))
+            with contextlib.suppress(Closed):
+                await self._log.append(Entry(team_run_stream(tenant, line["id"]), tuple(stops), actor=ACTOR))
         working = await self._every(RUNS, {"tenant": tenant, "open": 1})
         for line in working:
             with contextlib.suppress(Closed):
@@ -111,7 +127,8 @@ class Leaving:
                 await self._log.append(Entry(name, (StopRequested(WHY),), actor=ACTOR))
 
         async def rests() -> bool:
-            return not await self._log.find(Query(RUNS, {"tenant": tenant, "open": 1}, "id", limit=1))
+            still = [Query(table, {"tenant": tenant, "open": 1}, "id", limit=1) for table in (TEAM_RUNS, RUNS)]
+            return not any([await self._log.find(query) for query in still])
 
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(GRACE_S):

@@ -7,6 +7,7 @@ import contextlib
 import logging
 
 from quarterdeck.events.run import RunFinished, RunWaiting
+from quarterdeck.events.team import TeamRunRequested
 from quarterdeck.kernel.errors import Closed, Fenced, Problem
 from quarterdeck.kernel.ids import StreamName, TenantId, team_run_stream
 from quarterdeck.log.doorbell import News
@@ -53,16 +54,16 @@ class TeamSupervisor:
     def _heard(self, news: News) -> None:
         for name, row in news:
             if name.kind == "team_run":
-                self._told(name)
+                self._told(name, begun=row.kind == TeamRunRequested.KIND)
             elif name.kind == "run" and row.kind in TOLD:
                 for conductor, _ in tuple(self._conducted.values()):
                     if conductor.has(name.key):
                         conductor.heard(name.key, row.kind)
 
-    def _told(self, name: StreamName) -> None:
+    def _told(self, name: StreamName, *, begun: bool) -> None:
         if name in self._conducted:
             self._conducted[name][0].wake()
-        else:
+        elif begun:
             self._start(name)
 
     def _start(self, name: StreamName) -> None:

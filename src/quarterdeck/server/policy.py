@@ -130,7 +130,7 @@ POLICY: tuple[Line, ...] = (
     ("PATCH", "/api/v1/users/{user_id}", "manage"),
     ("DELETE", "/api/v1/users/{user_id}", "manage"),
     # Teams
-    ("POST", "/api/v1/teams", "manage"),
+    ("POST", "/api/v1/teams", "talk"),
     ("GET", "/api/v1/teams", "read"),
     ("GET", "/api/v1/teams/{team_id}", "read"),
     ("POST", "/api/v1/teams/{team_id}/runs", "talk"),
