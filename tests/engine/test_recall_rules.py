@@ -152,3 +152,21 @@ def test_what_is_meant_goes_before_a_stray_word_and_beside_a_telling_one() -> No
 )
 def test_only_english_is_asked_of_a_model_that_knows_no_other(query: str, *, english: bool) -> None:
     assert mostly_english(query) is english
+
+
+@pytest.mark.parametrize(
+    ("question", "found"),
+    [("喝什么茶", "用户喜欢喝乌龙茶"), ("我的猫叫什么", "猫的名字是小花"), ("住在哪个城市", "用户住在上海")],
+)
+def test_a_chinese_question_finds_what_shares_a_telling_character(question: str, found: str) -> None:
+    index = Index()
+    for text in ("用户喜欢喝乌龙茶", "猫的名字是小花", "用户住在上海", "服务器在星期五重启"):
+        index.put(text, text)
+    assert [hit.id for hit in index.search(question, 1, lambda ident: True)] == [found]
+
+
+def test_chinese_characters_that_say_nothing_find_nothing() -> None:
+    index = Index()
+    index.put("a", "这是我的")
+    index.put("b", "用户喜欢喝乌龙茶")
+    assert index.search("那是什么", 5, lambda ident: True) == []

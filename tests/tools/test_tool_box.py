@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import sys
+import types
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -69,3 +72,19 @@ async def test_a_question_is_weighed_and_answered_by_somebody_else(tmp_path: Pat
     assert (weighed.action, weighed.risk, weighed.shown) == ("question", "medium", "Which?\n- this\n- that")
     with pytest.raises(ToolFailed, match="not answered"):
         await bench.use("ask_user", question="Which?")
+
+
+async def test_the_example_of_the_documentation_is_a_tool(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
+    [code] = re.findall(r"^```python\n(.*?)^```", page, re.S | re.M)
+    made = types.ModuleType("made")
+    sys.modules["made"] = made
+    try:
+        exec(compile(code, "docs/tools.md", "exec"), made.__dict__)
+        bench = Bench(LocalToolbox([made.COUNT]), at(tmp_path))
+        weighed = await bench.weigh("count_words", text="a bc def")
+        assert (weighed.risk, weighed.effect) == ("low", "pure")
+        assert (await bench.use("count_words", text="a bc def", least=2)).text == "2"
+        assert "text" in await bench.fails("count_words", least=2)
+    finally:
+        del sys.modules["made"]

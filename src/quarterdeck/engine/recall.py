@@ -51,6 +51,20 @@ def _pairs(run: str) -> Iterator[str]:
             yield one + other
 
 
+def _singles(text: str) -> Iterator[str]:
+    """The characters of a text that say something by themselves."""
+    for piece in _PIECE.finditer(unicodedata.normalize("NFKC", text).casefold()):
+        yield from (char for char in piece["han"] or "" if char not in CHINESE)
+
+
+def _alone(query: str) -> Iterator[str]:
+    """Those of a question that stand between characters which say nothing, as 喝 and 茶 in 喝什么茶: no pair of theirs
+    would be found in 喝乌龙茶."""
+    for piece in _PIECE.finditer(unicodedata.normalize("NFKC", query).casefold()):
+        runs = "".join(" " if char in CHINESE else char for char in piece["han"] or "").split()
+        yield from (run for run in runs if len(run) == 1)
+
+
 def _stem(word: str) -> str:
     return _russian_stem(word) if _CYRILLIC.search(word) else _english_stem(word)
 
@@ -106,7 +120,9 @@ class Index:
     def put(self, ident: str, text: str, importance: float = 0.5) -> None:
         self.drop(ident)
         counts = Counter(terms(text))
-        kept = self._kept[ident] = _Kept(counts, counts.total(), importance)
+        length = counts.total()
+        counts |= Counter(_singles(text))
+        kept = self._kept[ident] = _Kept(counts, length, importance)
         self._length += kept.length
         for term in counts:
             self._with.setdefault(term, set()).add(ident)
@@ -128,7 +144,8 @@ class Index:
 
     def search(self, query: str, limit: int, fits: Callable[[str], bool]) -> list[Hit]:
         """The best first; nothing that shares no term with the question."""
-        asked = list(dict.fromkeys(terms(_bounded(query))))[:MOST_TERMS]
+        text = _bounded(query)
+        asked = list(dict.fromkeys((*terms(text), *_alone(text))))[:MOST_TERMS]
         scores: dict[str, float] = {}
         matched: Counter[str] = Counter()
         rare: set[str] = set()

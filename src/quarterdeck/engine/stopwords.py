@@ -17,4 +17,4 @@ _RUSSIAN = """
 """
 ENGLISH, RUSSIAN = frozenset(_ENGLISH.split()), frozenset(_RUSSIAN.split())
 # A pair of these says nothing; one of them beside another character still may.
-CHINESE = frozenset("的了是我你他她它们吗呢吧啊在有和与也都就这那么什怎请把被会要个哪谁为给对很还上下不没")
+CHINESE = frozenset("的了是我你他她它们吗呢吧啊在有和与也都就这那么什怎请把被会要个哪谁为给对很还上下不没叫")
