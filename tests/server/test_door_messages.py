@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 import pytest
-from door_client import Answer, Frame, Watch
+from door_client import Answer, Frame, Watch, ask
 from door_serving import Serving, Start
 from talking import PLACE, office, text_of
 
@@ -238,3 +238,35 @@ async def test_what_makes_no_sense_is_refused(server: Serving, body: Any) -> Non
         answer = await here.post(f"{PLACE}/{ident}/{path}", body)
         assert answer.status in {400, 422}, json.dumps(body)
     assert await here.messages(ident) == []
+
+
+async def test_a_tenant_without_a_provider_is_told_what_to_do_and_goes_on_when_it_has_one(server: Serving) -> None:
+    here = await office(server, config={"server_default": "never"})
+    ident = await here.open()
+    error, end = (await here.answered(ident, "Hello"))[-2:]
+    assert (error.event, error.data["code"]) == ("error", "no_model")
+    assert f"PUT /api/v1/tenants/{here.tenant}/config" in error.data["detail"]
+    assert (end.event, end.data["status"]) == ("message_end", "failed")
+    lent = await ask(server, "PUT", f"/api/v1/tenants/{here.tenant}/config", {"server_default": "when_unset"})
+    assert lent.status == 200
+    (asked, failed) = await here.messages(ident)
+    watch = await Watch.open(server, "POST", f"{PLACE}/{ident}/messages/{failed['id']}/regenerate")
+    assert text_of(await watch.rest()) == HELLO
+    assert asked["status"] == "completed"
+
+
+async def test_an_answer_goes_on_when_the_server_was_killed_in_the_middle(start: Start) -> None:
+    server = start({"content": [f"t{n} " for n in range(300)], "pace": 0.01})
+    here = await office(server)
+    ident = await here.open()
+    watch = await here.say(ident, "Count.")
+    message = (await watch.until("message_start")).data["message_id"]
+    seen = await watch.until("token")
+    server.kill()
+    server.start()
+    path = f"{PLACE}/{ident}/messages/{message}/stream"
+    again = await Watch.open(server, "GET", path, headers={"Last-Event-ID": str(seen.id)})
+    frames = await again.rest()
+    assert frames[0].seq == (seen.seq or 0) + 1
+    assert (frames[-1].event, frames[-1].data["status"]) == ("message_end", "completed")
+    assert (await here.messages(ident))[-1]["content"] == "".join(f"t{n} " for n in range(300))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -18,6 +18,7 @@ from quarterdeck.views.talk import CONVERSATIONS, MESSAGES
 router = APIRouter(prefix="/v1/conversations", tags=["conversations"])
 
 MOST_MESSAGES = 10_000
+Last = Annotated[int, Query(ge=1, le=MOST_MESSAGES, description="How many messages at most: the latest.")]
 
 
 @router.get("")
@@ -33,11 +34,12 @@ async def list_conversations(
 
 
 @router.get("/{conversation_id}")
-async def one_conversation(here: Here, conversation_id: str) -> Conversation:
+async def one_conversation(here: Here, conversation_id: str, last: Last = MOST_MESSAGES) -> Conversation:
+    """With what was said in it last, in order."""
     there = await reach.conversation(here, conversation_id)
     line, where = there.line, {"tenant": there.scope.tenant, "conversation": conversation_id}
-    messages = await here.desk.log.find(Find(MESSAGES, where, "place", limit=MOST_MESSAGES))
-    return Conversation(**_public(line), messages=[_said(message) for message in messages])
+    messages = await here.desk.log.find(Find(MESSAGES, where, "place", descending=True, limit=last))
+    return Conversation(**_public(line), messages=[_said(message) for message in reversed(messages)])
 
 
 def _public(line: dict[str, Any]) -> dict[str, Any]:

@@ -35,6 +35,7 @@ Status = Literal[
     "failed",
     "quarantined",
 ]
+ENDED = frozenset({"completed", "stopped", "failed", "quarantined"})
 LastId = Annotated[str | None, Header(alias="Last-Event-ID", description="Goes before `after`.")]
 Place = Annotated[str | None, Query(max_length=64, description="The id of the last event that was seen.")]
 Begin = Annotated[Literal["start", "snapshot", "now"], Query(alias="from", description="Where a new reader begins.")]
@@ -53,7 +54,7 @@ async def list_tasks(
     """The latest first; to an operator of the server, those of every tenant."""
     where = reach.whose(here)
     where |= {"conversation": conversation_id} if conversation_id is not None else {}
-    where |= {"status": status} if status is not None else {}
+    where |= {} if status is None else {"status": status, "open": int(status not in ENDED)}
     lines = await here.desk.log.find(Find(RUNS, where, "id", descending=True, after=checked_after(after), limit=limit))
     link_next(request, response, lines[-1]["id"] if len(lines) == limit else None)
     return [_task(line) for line in lines]
