@@ -47,6 +47,7 @@ def test_help_loads_none_of_the_heavy_rooms() -> None:
         ["models", "install"],
         *(["tenants", part] for part in ("list", "create", "provider", "erase")),
         ["vault", "rotate"],
+        *(["users", part] for part in ("list", "add", "role", "remove")),
         *(["tokens", part] for part in ("create", "list", "revoke")),
     ],
     ids=" ".join,

@@ -66,6 +66,16 @@ def test_a_token_can_be_piped_and_ends_when_it_was_said_to(guarded: Deck) -> Non
     assert "no span of time" in guarded.on("tokens", "create", "--expires", "soon").stderr
 
 
+def test_a_user_is_added_signs_in_changes_and_goes(guarded: Deck) -> None:
+    made = json.loads(guarded.on("users", "add", "Ann", "--role", "viewer", "--json").stdout)
+    assert guarded.on("runs", "list", QUARTERDECK_TOKEN=made["token"]).returncode == 0
+    assert guarded.on("users", "role", made["id"], "member").stdout == "Ann is member from now on.\n"
+    assert made["id"] in guarded.on("users", "list").stdout
+    assert guarded.on("users", "remove", made["id"]).returncode == 0
+    assert guarded.on("runs", "list", QUARTERDECK_TOKEN=made["token"]).returncode == 1
+    assert made["id"] not in guarded.on("users", "list").stdout
+
+
 def test_the_first_token_needs_the_folder_for_itself(guarded: Deck) -> None:
     done = guarded.run("tokens", "create", "--operator")
     assert done.returncode == 1

@@ -26,6 +26,7 @@ COMMANDS = {
     "tokens": ("quarterdeck.cli.tokens", "who may speak to the server: issue, list, revoke"),
     "tenants": ("quarterdeck.cli.tenants", "who shares the server: create, list, give a model, erase"),
     "vault": ("quarterdeck.cli.vault", "change the master key of tenants' provider keys"),
+    "users": ("quarterdeck.cli.users", "the people of a tenant, each with a role"),
     "models": ("quarterdeck.cli.models", "who answers, and why; install the embedded model"),
     "doctor": ("quarterdeck.cli.doctor", "look whether everything is in order, and say what to do"),
     "backup": ("quarterdeck.cli.backup", "copy the database, also while a server runs"),

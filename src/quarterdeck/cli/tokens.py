@@ -115,7 +115,7 @@ def _line(*cells: str) -> None:
 
 
 def revoke_one(asked: argparse.Namespace) -> int:
-    asked_of(asked, lambda client: client.delete(f"/api/v1/tokens/{quote(asked.token, safe='')}"))
+    asked_of(asked, lambda client: client.change("DELETE", f"/api/v1/tokens/{quote(asked.token, safe='')}"))
     said = f"Token {asked.token} is revoked; what was open with it ends."
     print(json.dumps({"id": asked.token, "revoked": True}) if asked.json else said)
     return 0

@@ -112,9 +112,6 @@ class Client:
     async def post(self, path: str, body: object) -> Any:
         return await self._json("POST", path, body=body)
 
-    async def delete(self, path: str) -> None:
-        await self._json("DELETE", path)
-
     async def change(self, method: Literal["PUT", "PATCH", "DELETE"], path: str, **params: Any) -> Any:
         """Of the parameters `body` is sent as such."""
         return await self._json(method, path, {k: v for k, v in params.items() if k != "body"}, body=params.get("body"))
