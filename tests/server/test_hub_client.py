@@ -14,6 +14,7 @@ from door_serving import BOUND_S, Serving, Start
 from hub_peer import Board, Peer, agent, get
 
 from quarterdeck.client import HubClient, Refused
+from quarterdeck.client import hub as hub_module
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SILENCE_S = 1.0
@@ -57,6 +58,25 @@ async def test_a_refusal_is_told_with_its_code(serving: Serving) -> None:
         with pytest.raises(Refused) as refused:
             await hub.ask("task.claim", task_id="nope")
         assert refused.value.code == "task_not_found"
+
+
+async def test_what_nobody_takes_is_not_kept_and_comes_when_it_is_taken(
+    serving: Serving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hub_module, "MOST_WAITING", 10)
+    board = await Board.make(serving)
+    async with HubClient(url(serving.port), board.agents[0]["token"]) as hub:
+        await hub.follow(board.id)
+        async with hub.speak(board.id, chat=board.chat) as stream:
+            for n in range(100):
+                await stream.say(f"{n} ")
+        said = []
+        async for frame in hub.frames():
+            if frame.type == "agent.stream.delta":
+                said.append(frame.data["delta"])
+            if frame.type == "agent.stream.end":
+                break
+    assert said == [f"{n} " for n in range(100)]
 
 
 class Through(HubClient):

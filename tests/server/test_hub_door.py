@@ -5,12 +5,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+from pathlib import Path
 
 import pytest
 import websockets
 from door_client import ask
-from door_serving import Serving, Start
+from door_serving import BOUND_S, Serving, Start
+from fastapi.testclient import TestClient
 from hub_peer import API, Board, Peer, agent, post
+
+from quarterdeck.settings import Settings
+from quarterdeck.wiring import create_app
 
 HANDSHAKE = (
     "GET /ws HTTP/1.1\r\nHost: {host}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -225,3 +230,39 @@ async def test_a_client_that_is_cut_at_any_byte_of_the_handshake_harms_nobody(se
         with socket.create_connection(("127.0.0.1", serving.port)) as raw:
             raw.sendall(whole[:at])
     assert await Peer.enter(serving)
+
+
+async def test_who_is_silent_for_too_long_is_let_go(start: Start) -> None:
+    """As a connection is whose other end lost its power: nothing comes, not even the answer to a ping."""
+    silence = {"server.hub.limits.PING_S": 0.1, "server.hub.limits.DEAD_S": 0.4, "server.hub.hub.SWEEP_S": 0.05}
+    serving = start(constants=silence)
+    board = await Board.make(serving)
+    reader, writer = await asyncio.open_connection("127.0.0.1", serving.port)
+    more = f"Authorization: Bearer {board.agents[0]['token']}\r\n"
+    writer.write(HANDSHAKE.format(host=serving.host, more=more).encode())
+    said = b""
+    async with asyncio.timeout(BOUND_S):
+        while data := await reader.read(65536):
+            said += data
+    writer.close()
+    assert b"\x89\x00" in said, "it was asked whether it is there"
+    assert (4408).to_bytes(2, "big") in said
+    living = await board.enter(1)
+    for _ in range(4):
+        await living.socket.ping()
+        assert (await living.ask("ping"))["type"] == "pong"
+
+
+def test_the_hub_answers_in_process_as_well(tmp_path: Path) -> None:
+    """On a server that is not ours, or none at all: plain ASGI."""
+    app = create_app(lambda: Settings(tmp_path / "quarterdeck.db", "memory"))
+    with TestClient(app, base_url="http://localhost") as client, client.websocket_connect("/ws") as socket:
+        socket.send_json({"type": "auth", "data": {}})
+        assert socket.receive_json()["type"] == "auth.ok"
+        project = client.post("/api/v1/projects", json={"name": "P", "slug": "p"}).json()
+        assert socket.receive_json()["data"]["id"] == project["id"]
+        client.post(f"/api/v1/chats/{project['chat_id']}/messages", json={"content": "hello"})
+        told = [socket.receive_json()]
+        while told[-1]["type"] != "chat.message":
+            told.append(socket.receive_json())
+        assert told[-1]["data"]["content"] == "hello"

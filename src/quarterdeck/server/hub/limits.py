@@ -9,6 +9,7 @@ FRAMES_PER_S = 200
 BURST = 400
 UNACKED = 32
 STREAMS = 16
+ASKED = 20  # approvals that nobody has answered yet
 SOCKETS = 16  # of one member
 NEWCOMERS = 64  # of one address that have not said who they are
 HELLO_S = 5.0
@@ -26,6 +27,7 @@ def told() -> dict[str, Any]:
         "burst": BURST,
         "unacked_deliveries": UNACKED,
         "streams": STREAMS,
+        "open_approvals": ASKED,
         "connections": SOCKETS,
         "ping_seconds": PING_S,
         "dead_after_seconds": DEAD_S,

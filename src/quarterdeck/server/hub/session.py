@@ -19,7 +19,7 @@ from quarterdeck.engine.board.people import Member, Project
 from quarterdeck.events.member import MemberChanged
 from quarterdeck.events.tool import ApprovalDecided
 from quarterdeck.kernel.cursor import parse_place
-from quarterdeck.kernel.errors import Invalid, NotAllowed, Problem
+from quarterdeck.kernel.errors import Invalid, LimitReached, NotAllowed, Problem
 from quarterdeck.kernel.ids import StreamName, TenantId
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.server.hub import limits, vocabulary
@@ -70,7 +70,7 @@ class Session:
     async def open(self, projects: Sequence[Project]) -> list[dict[str, Any]]:
         """Take a seat in every project; returns how each is told in `auth.ok`, with the place it is followed from.
         Nothing is waited for once the first seat is taken, so that nothing is told before that."""
-        rooms = [await self.hub.room(self.scope.tenant, project.id) for project in projects]
+        rooms = await asyncio.gather(*(self.hub.room(self.scope.tenant, project.id) for project in projects))
         told = []
         for project, room in zip(projects, rooms, strict=True):
             self._sit(room, None)
@@ -331,6 +331,10 @@ class Session:
 
     async def approval_request(self, asked: v.ApprovalRequest, _: object) -> Answer:
         await project_for(self.book, self.me, asked.project_id)
+        if len(self.asked) >= limits.ASKED:
+            raise LimitReached(
+                "People have not answered what you asked before; wait for that.", code="too_many_approvals"
+            )
         plea = Plea(asked.tool, asked.args, asked.reason, asked.risk_level)
         given = asked.model_dump_json().encode()
         known = await ask_people(self.hub.desk, self.scope, self.me, plea, key=asked.key, body=given)
