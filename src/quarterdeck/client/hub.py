@@ -69,7 +69,9 @@ class HubClient(Line):
         self._socket: aiohttp.ClientWebSocketResponse | None = None
         self._task: asyncio.Task[None] | None = None
         self._up = asyncio.Event()
+        self._backoff, self._worked_at = Backoff(min(0.5, silence_s)), 0.0
         self._failed: Exception | None = None
+        self._refused: Refused | None = None
         self._asked: dict[str, tuple[bytes, asyncio.Future[dict[str, Any]]]] = {}
         self._streams: dict[str, HubStream] = {}
         self._deliveries: deque[Delivery] = deque()
@@ -190,23 +192,20 @@ class HubClient(Line):
         await self._news.wait()
 
     async def _run(self) -> None:
-        backoff = Backoff(min(0.5, self._silence_s))
         loop = asyncio.get_running_loop()
-        worked_at = loop.time()
+        self._worked_at = loop.time()
         while True:
             try:
                 await self._once()
-                worked_at = loop.time()
-                backoff.worked()
             except Refused as refused:
                 self._fail(refused)
                 return
             except (aiohttp.ClientError, OSError, TimeoutError):
-                if loop.time() - worked_at > self._patience_s:
+                if loop.time() - self._worked_at > self._patience_s:
                     self._fail(Unreachable(f"No server answers at {self._url}."))
                     return
             self._up.clear()
-            await asyncio.sleep(backoff.next())
+            await asyncio.sleep(self._backoff.next())
 
     def _fail(self, error: Exception) -> None:
         self._failed = error
@@ -243,7 +242,7 @@ class HubClient(Line):
                 await self._take(orjson.loads(message.data))
         code = socket.close_code
         if code in FATAL:
-            raise Refused(_reason(message), code="closed", extra={"close_code": code})
+            raise self._refused or Refused(_reason(message), code="closed", extra={"close_code": code})
 
     # What comes in
 
@@ -252,7 +251,7 @@ class HubClient(Line):
         if kind == "auth.ok":
             await self._greeted(data)
         elif kind == "auth.error":
-            raise Refused(data["detail"], code=data["code"])
+            self._refused = Refused(data["detail"], code=data["code"])  # the close says whether that will change
         elif ref is not None and (asked := self._asked.get(ref)) is not None and not asked[1].done():
             _answer(asked[1], kind, data)
         elif kind == "config.updated":
@@ -270,6 +269,8 @@ class HubClient(Line):
     async def _greeted(self, told: dict[str, Any]) -> None:
         """Go on where we were: streams, projects, questions."""
         self.me, self.config = told, told["config"]
+        self._worked_at = asyncio.get_running_loop().time()
+        self._backoff.worked()
         if self._epoch not in {None, told["epoch"]}:
             self._cursors = dict.fromkeys(self._cursors, 0)
         self._epoch = told["epoch"]

@@ -67,6 +67,7 @@ class WebSocket(asyncio.Protocol):
         "_loop",
         "_parser",
         "_paused_reading",
+        "_pinged_at",
         "_response",
         "_stall_timer",
         "_stuck_at",
@@ -96,6 +97,7 @@ class WebSocket(asyncio.Protocol):
         self.writable = True
         self.drained: Callable[[], None] | None = None
         self.heard_at = self._loop.time()
+        self._pinged_at = 0.0
         transport.set_write_buffer_limits(high=HIGH_WATER)
 
     async def run(self, app: ASGIApp) -> None:
@@ -131,7 +133,10 @@ class WebSocket(asyncio.Protocol):
         self._loop.call_later(LINGER_S, self._transport.abort)
 
     def ping(self) -> None:
-        self.write(framed(PING, b""))
+        """Ask whether it is there: once, until it is heard of again."""
+        if self._pinged_at < self.heard_at:
+            self._pinged_at = self._loop.time()
+            self.write(framed(PING, b""))
 
     def widen(self, limit: int) -> None:
         """Let messages be this large from now on."""
