@@ -10,7 +10,20 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from quarterdeck.engine.team import Begin, Cut, Finish, Intent, Part, Record, Rest, TeamState, decide, evolve, prompt
+from quarterdeck.engine.team import (
+    Begin,
+    Cut,
+    Finish,
+    Intent,
+    Part,
+    Record,
+    Rest,
+    TeamState,
+    Wait,
+    decide,
+    evolve,
+    prompt,
+)
 from quarterdeck.engine.team.prompts import ROOM
 from quarterdeck.events import team as ev
 from quarterdeck.events.base import Event
@@ -61,20 +74,42 @@ class Conductor:
             return
         self._asked_by = (await self._crew.log.read(self._name, 0, 1))[0].actor
         await self._claim(state)
-        while True:
-            self._news.clear()
-            state = await self._level()
-            intent = decide(state)
-            if isinstance(intent, Rest):
-                return
-            try:
-                await self._carry_out(intent, state)
-            except Moved:
-                continue  # somebody said something meanwhile
-            except Closed as closed:
-                if closed.code == "tenant_gone":
-                    raise
-                await self._look_at_all(state)
+        while not isinstance(await self._step(), Rest):
+            pass
+
+    async def _step(self) -> Intent:
+        """Write down what came, and all that follows from it, in one transaction; where nothing does, wait for news."""
+        self._news.clear()
+        state = await self._fold.catch_up()
+        heard, self._heard = self._heard, {}
+        events, also = await self._came(state, heard), list[Entry]()
+        for event in events:
+            state = evolve(state, event)
+        while not isinstance(intent := decide(state), Wait | Rest):
+            more, entries = await self._followed(intent, state)
+            events, also = [*events, *more], [*also, *entries]
+            for event in more:
+                state = evolve(state, event)
+        if events:
+            await self._append(events, also, heard)
+            return Wait()
+        if isinstance(intent, Wait):
+            await self._news.wait()
+        return intent
+
+    async def _append(self, events: Sequence[Event], also: Sequence[Entry], heard: dict[str, str]) -> None:
+        """Only where nothing came in between: what is decided is decided from all that happened."""
+        entry = Entry(self._name, tuple(events), actor=self._actor, fence=self._epoch, head=self._fold.seq)
+        try:
+            await self._crew.log.append(entry, *also)
+        except Moved:  # somebody said something meanwhile: look again, with that
+            self._heard = {**heard, **self._heard}
+            self._seen.clear()
+        except Closed as closed:
+            own = None if closed.code == "tenant_gone" else await self._crew.log.look(self._name)
+            if own is None or own.closed:
+                raise
+            self._seen.clear()  # the run of a part has ended meanwhile
 
     def wake(self) -> None:
         """There is something new in the stream."""
@@ -106,21 +141,12 @@ class Conductor:
 
     # What the runs of the parts came to
 
-    async def _level(self) -> TeamState:
-        """The state, with all that the runs of its parts came to written down."""
-        while True:
-            state = await self._fold.catch_up()
-            heard, self._heard = self._heard, {}
-            looked_at = [part for part in state.open_parts if part.run not in self._seen or part.run in heard]
-            self._seen |= {part.run for part in looked_at if part.run is not None}
-            came = [event for part in looked_at if (event := await self._came_to(part, heard)) is not None]
-            if not came:
-                return state
-            try:
-                await self._append(*came)
-            except Moved:
-                self._heard = {**heard, **self._heard}
-                self._seen -= {part.run for part in looked_at if part.run is not None}
+    async def _came(self, state: TeamState, heard: dict[str, str]) -> list[Event]:
+        """What is new of the runs of its parts."""
+        looked_at = [part for part in state.open_parts if part.run not in self._seen or part.run in heard]
+        self._seen |= {part.run for part in looked_at if part.run is not None}
+        came = [await self._came_to(part, heard) for part in looked_at]
+        return [event for event in came if event is not None]
 
     async def _came_to(self, part: Part, heard: dict[str, str]) -> Event | None:
         line = await self._crew.log.get(RUNS, tenant=self._name.tenant, id=part.run)
@@ -135,34 +161,29 @@ class Conductor:
             text = text[:LONGEST_TEXT] + f"\n[… {len(text) - LONGEST_TEXT}]"
         return ev.PartEnded(part.key, end, text, line["code"], None if detail is None else detail[:LONGEST_DETAIL])
 
-    async def _look_at_all(self, state: TeamState) -> None:
-        """A stream was closed: our own, and it is over; or that of a run that has ended meanwhile."""
-        own = await self._crew.log.look(self._name)
-        if own is None or own.closed:
-            raise Closed(f"{self._name} has ended.")
-        self._seen -= {part.run for part in state.open_parts if part.run is not None}
-
     async def _alive(self, state: TeamState) -> list[Part]:
         lines = [(part, await self._crew.log.look(self._child(part))) for part in state.open_parts]
         return [part for part, stream in lines if stream is not None and not stream.closed]
 
     # Deeds
 
-    async def _carry_out(self, intent: Intent, state: TeamState) -> None:
+    async def _followed(self, intent: Intent, state: TeamState) -> tuple[Sequence[Event], Sequence[Entry]]:
+        """The events of what was decided, and what goes in with them elsewhere."""
         match intent:
             case Record(events):
-                await self._append(*events, also=self._steered(state, events))
+                return events, self._steered(state, events)
             case Begin(parts):
-                await self._begin(state, parts)
+                return await self._begun(state, parts)
             case Cut(keys):
-                stops = [self._stop(part) for key in keys if (part := state.parts[key]).run is not None]
-                await self._append(*map(ev.PartCut, keys), also=stops)
+                return tuple(map(ev.PartCut, keys)), [self._stop(state.parts[key]) for key in keys]
             case Finish(outcome, answer, code, detail):
-                await self._append(ev.TeamRunFinished(outcome, answer, code, detail))
+                return (ev.TeamRunFinished(outcome, answer, code, detail),), ()
             case _:
-                await self._news.wait()
+                return (), ()
 
-    async def _begin(self, state: TeamState, parts: Sequence[ev.PartStarted]) -> None:
+    async def _begun(
+        self, state: TeamState, parts: Sequence[ev.PartStarted]
+    ) -> tuple[Sequence[Event], Sequence[Entry]]:
         begun, runs = list[ev.PartStarted](), list[Entry]()
         for part in parts:
             run = RunId(self._crew.ids.mint())
@@ -170,8 +191,8 @@ class Conductor:
             begun.append(replace(part, run=run))
             stream = run_stream(self._name.tenant, run)
             runs.append(Entry(stream, (requested,), actor=self._asked_by, cause=self._name.key))
-        self._seen |= {part.run for part in begun if part.run is not None}  # before: it may end at once
-        await self._append(*begun, also=runs)
+            self._seen.add(run)  # before it begins: it may end at once
+        return begun, runs
 
     async def _requested(self, state: TeamState, part: ev.PartStarted, run: RunId) -> RunRequested:
         """The run that does a part. Only work on a phase has tools and skills; words alone need none."""
@@ -219,8 +240,3 @@ class Conductor:
 
     def _child(self, part: Part) -> StreamName:
         return run_stream(self._name.tenant, RunId(part.run or ""))
-
-    async def _append(self, *events: Event, also: Sequence[Entry] = ()) -> None:
-        """Only where nothing came in between: what is decided is decided from all that happened."""
-        entry = Entry(self._name, events, actor=self._actor, fence=self._epoch, head=self._fold.seq)
-        await self._crew.log.append(entry, *also)
