@@ -194,6 +194,16 @@ def test_every_route_has_a_line_and_every_line_a_route() -> None:
     assert len({(method, path) for method, path, _ in POLICY}) == len(POLICY)
 
 
+def test_the_description_says_which_right_each_route_asks_for() -> None:
+    app = create_app(lambda: read_settings({"QUARTERDECK_STORAGE": "memory"}))
+    paths = app.openapi()["paths"]
+    assert paths["/v1/chat"]["post"]["x-right"] == "talk"
+    assert paths["/v1/chat"]["post"]["security"] == [{}, {"token": []}]
+    open_ = {path for _, path, needs in POLICY if needs == "open"}
+    judged = {path: operations for path, operations in paths.items() if path not in open_}
+    assert all("x-right" in operation for operations in judged.values() for operation in operations.values())
+
+
 def test_an_application_with_a_route_that_nobody_judged_is_not_made() -> None:
     app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
     lines: tuple[Line, ...] = (("GET", "/here", "read"),)

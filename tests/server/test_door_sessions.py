@@ -141,3 +141,18 @@ async def test_a_session_opens_no_other_session(served: tuple[Serving, str]) -> 
     assert (await ask(served[0], "DELETE", SESSION, None, bearer(served[1]))).code == "no_session"
     assert (await ask(served[0], "GET", SESSION, None, bearer(served[1]))).code == "session_not_found"
     assert (await ask(served[0], "POST", SESSION)).status == 401
+
+
+async def test_a_link_on_another_sites_page_leads_to_ours_and_to_nothing_else(served: tuple[Serving, str]) -> None:
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    assert (await ask(served[0], "GET", "/", None, link)).status == 200
+    browser = await signed_in(served)
+    for path, more in (
+        ("/v1/tasks", {}),
+        ("/static/app/main.js", {}),
+        ("/", {"Sec-Fetch-Dest": "iframe"}),
+        ("/", {"Sec-Fetch-Mode": "no-cors"}),
+        ("/", {"Origin": "https://evil.example"}),
+    ):
+        assert (await browser.ask("GET", path, None, **{**link, **more})).code == "foreign_origin", (path, more)
+    assert (await browser.ask("POST", "/v1/chat", {"message": "x"}, **link)).code == "foreign_origin"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
@@ -14,7 +15,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from quarterdeck.server import problems
 from quarterdeck.server.gate import Gate
 from quarterdeck.server.hub.door import door
-from quarterdeck.server.policy import Policy, check_complete
+from quarterdeck.server.policy import POLICY, Policy, check_complete
 from quarterdeck.server.routes import (
     approvals,
     audit,
@@ -66,6 +67,17 @@ class App(FastAPI):
     """
 
     straight: Mapping[tuple[str, str], ASGIApp] = {}
+
+    def openapi(self) -> dict[str, Any]:
+        """The description says of each route which right it asks for, and how a token is shown."""
+        if self.openapi_schema is None:
+            shape = super().openapi()
+            shape.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+            for method, path, needs in POLICY:
+                operation = shape["paths"].get(path.replace(":path}", "}"), {}).get(method.lower())
+                if operation is not None and needs != "open":
+                    operation |= {"security": [{}, {"token": []}], "x-right": needs}
+        return self.openapi_schema or {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         later: list[CarriedOut] = []

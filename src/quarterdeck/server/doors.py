@@ -39,6 +39,8 @@ class Doors:
             if name == b"origin":
                 self._check_origin(value.decode("latin-1").lower(), scope)
             elif name == b"sec-fetch-site" and value not in {b"same-origin", b"none"}:
+                if self.guarded and _navigates(scope):
+                    continue
                 raise NotAllowed("Pages of other sites have no business here.", code="foreign_origin")
             elif name == b"authorization":
                 if said is not None:
@@ -70,3 +72,10 @@ class Doors:
         known = name in LOOPBACK or name == here or name in self.hosts
         named = default_port if port is None else int(port)
         return known and (named is None or our_port is None or named == our_port)
+
+
+def _navigates(scope: Scope) -> bool:
+    """Somebody follows a link to the page itself, which holds nothing before they are known, and cannot be framed."""
+    said = {name: value for name, value in scope["headers"] if name in {b"sec-fetch-mode", b"sec-fetch-dest"}}
+    wanted = {b"sec-fetch-mode": b"navigate", b"sec-fetch-dest": b"document"}
+    return scope.get("method") == "GET" and scope["path"] == "/" and said == wanted
