@@ -204,3 +204,13 @@ async def test_only_this_machine_is_listened_to(server: Serving) -> None:
     for address in others - {"127.0.1.1"}:
         with pytest.raises(OSError):
             socket.create_connection((address, server.port), timeout=2)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["/v1/tasks/%00", "/v1/tasks/a%00b/stream", "/v1/tasks?limit=%00", "/v1/tasks?%00=x", "/v1/skills?workspace=/%00"],
+)
+async def test_an_address_with_a_nul_in_it_is_none(server: Serving, place: str) -> None:
+    told = await ask(server, "GET", place)
+    assert (told.status, told.code) == (400, "bad_request")
+    assert (await ask(server, "GET", place.replace("%00", "x"))).status != 400

