@@ -86,6 +86,20 @@ async def test_an_interruption_is_heeded_at_once_and_what_is_queued_begins_the_n
     assert "".join(frame.data["delta"] for frame in following.frames if frame.event == "content_delta") == "Then."
 
 
+async def test_the_same_word_sent_twice_is_said_once(server: Serving) -> None:
+    watch = await resting(server, "waits")
+    path, body = f"/v1/tasks/{watch.task}/interventions", {"text": "shorter", "mode": "steer"}
+    both = [await ask(server, "POST", path, body, {"Idempotency-Key": "k1"}) for _ in range(2)]
+    assert both[0].document == both[1].document
+    assert len((await ask(server, "GET", path)).document) == 1
+    other = await ask(server, "POST", path, {**body, "text": "longer"}, {"Idempotency-Key": "k1"})
+    assert other.status in {409, 422}
+    await ask(server, "POST", f"/v1/tasks/{watch.task}/stop")
+    await ended(server, watch.task)
+    late = await ask(server, "POST", path, body, {"Idempotency-Key": "k1"})
+    assert late.document["intervention_id"] == both[0].document["intervention_id"]
+
+
 async def test_what_cannot_be_said_is_told(server: Serving) -> None:
     watch = await chat(server, "Hello", loop="native")
     await watch.rest()

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
+import orjson
+
 from quarterdeck.actions.desk import Desk
+from quarterdeck.actions.memory import once_only
 from quarterdeck.engine import intervention as rules
 from quarterdeck.engine.intervention import Intervention
 from quarterdeck.events.base import Event
@@ -16,7 +21,15 @@ from quarterdeck.log.fold import Fold
 LONGEST_TEXT = 20_000
 
 
-async def intervene(desk: Desk, scope: Scope, task: str, mode: Mode, text: str) -> str:
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request as it came: the same `key` with the same `body` says it once."""
+
+    key: str | None = None
+    body: bytes = b""
+
+
+async def intervene(desk: Desk, scope: Scope, task: str, mode: Mode, text: str, sent: Sent | None = None) -> str:
     """Accepted once durable; what became of it is told in the run and in the receipt. Returns the receipt's id."""
     name = run_stream(scope.tenant, RunId(task))
     if await desk.log.look(name) is None:
@@ -24,13 +37,14 @@ async def intervene(desk: Desk, scope: Scope, task: str, mode: Mode, text: str) 
     ident = desk.ids.mint()
     accepted = InterventionAccepted(ident, task, mode, _checked(text))
     try:
-        await desk.log.append(
+        appended = await desk.log.append(
             Entry(intervention_stream(scope.tenant, ident), (accepted,), actor=scope.actor, cause=task),
             Entry(name, (accepted,), actor=scope.actor),
+            once=None if sent is None else once_only(scope, f"intervene {task}", sent.key, sent.body, {"id": ident}),
         )
     except Closed:
         raise Conflict(f"Task {task} has ended already; send a new message instead.", code="task_ended") from None
-    return ident
+    return ident if appended.answer is None else str(orjson.loads(appended.answer)["id"])
 
 
 async def edit_intervention(desk: Desk, scope: Scope, task: str, ident: str, text: str) -> None:

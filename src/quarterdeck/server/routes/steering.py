@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Header
 from starlette.responses import Response
 
 from quarterdeck.actions.approvals import give_password
-from quarterdeck.actions.steering import edit_intervention, intervene, retract_intervention
+from quarterdeck.actions.steering import Sent, edit_intervention, intervene, retract_intervention
 from quarterdeck.kernel.errors import Conflict
 from quarterdeck.ports import Query
 from quarterdeck.server import reach
@@ -24,14 +24,16 @@ router = APIRouter(prefix="/v1/tasks/{task_id}", tags=["steering"])
 TakenWord = Annotated[tuple[Intervene, bytes], Depends(json_body(Intervene))]
 TakenEdit = Annotated[tuple[Edit, bytes], Depends(json_body(Edit))]
 TakenContinue = Annotated[tuple[Continue, bytes], Depends(json_body(Continue))]
+Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key never says it twice.")]
 TakenPassword = Annotated[tuple[Password, bytes], Depends(json_body(Password))]
 
 
 @router.post("/interventions", status_code=202, openapi_extra=described(Intervene))
-async def step_in(here: Here, task_id: str, taken: TakenWord) -> Intervention:
+async def step_in(here: Here, task_id: str, taken: TakenWord, key: Key = None) -> Intervention:
     """Say something to a run that works. The receipt tells from which step on it was heeded."""
     run = await reach.task(here, task_id)
-    ident = await intervene(here.desk, run.scope, task_id, taken[0].mode, taken[0].text)
+    asked, body = taken
+    ident = await intervene(here.desk, run.scope, task_id, asked.mode, asked.text, Sent(key, body))
     return await _receipt(here, run, ident)
 
 
