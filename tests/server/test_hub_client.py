@@ -24,7 +24,8 @@ SILENCE_S = 1.0
 def serving(start: Start) -> Serving:
     """Half-open connections are noticed soon, since the bad network makes many of them."""
     liveness = {"server.hub.limits.PING_S": 0.2, "server.hub.limits.DEAD_S": 3.0, "server.hub.hub.SWEEP_S": 0.1}
-    return start(constants={**liveness, "server.hub.limits.SOCKETS": 100})
+    crowd = {"server.hub.limits.SOCKETS": 100, "server.hub.limits.NEWCOMERS": 1000}
+    return start(constants={**liveness, **crowd})
 
 
 def url(port: int) -> str:
@@ -85,7 +86,7 @@ class Through(HubClient):
     """One that comes by way of the bad network, and still asks for the server by its name."""
 
     def __init__(self, server: Serving, port: int, token: str | None) -> None:
-        super().__init__(url(port), token, silence_s=SILENCE_S)
+        super().__init__(url(port), token, patience_s=600, silence_s=SILENCE_S)
         self._host = server.host
 
     def _headers(self) -> dict[str, str]:

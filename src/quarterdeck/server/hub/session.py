@@ -82,8 +82,8 @@ class Session:
         """What an outside agent is to hear goes to its latest connection."""
         if self.me.type != "agent":
             return
-        for other in self.hub.others(self):
-            other.stop_mail()
+        for each in (self, *self.hub.others(self)):  # its own too: another that left may have begun it
+            each.stop_mail()
         self.mailbox = Mailbox(self.hub.desk, self.scope, self.me, self.line, limits.UNACKED)
         for project in self.rooms:
             self.mailbox.heed(project)
