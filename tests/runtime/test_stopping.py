@@ -170,7 +170,8 @@ async def test_a_stop_that_races_the_end_has_one_winner(stage: Stage, loop: ev.L
 async def test_a_deadline_ends_a_run_that_hangs(stage: Stage) -> None:
     await stage.staffed(ScriptedModel([Turn(content=("Half",), hang=1)]))
     seen = await stage.ended(await stage.ask(deadline_s=0.05))
-    assert (seen.end.outcome, seen.end.code, seen.end.answer) == ("failed", "deadline_passed", "Half")
+    assert (seen.end.outcome, seen.end.code) == ("failed", "deadline_passed")
+    assert seen.end.answer == seen.text()  # on a busy machine the deadline may be quicker than the first word
     assert len(seen.of(ev.DeadlinePassed)) == 1
 
 
