@@ -201,7 +201,7 @@ async def test_it_is_told_who_is_here(serving: Serving) -> None:
 
 
 async def test_a_reader_that_takes_nothing_is_cut_and_the_others_go_on(start: Start) -> None:
-    serving = start(constants={"server.websocket.connection.STALL_S": 0.3})
+    serving = start(constants={"server.websocket.connection.STALL_S": 1.5})
     board = await Board.make(serving)
     speaker, watcher = await board.enter(0), await Peer.enter(serving)
     stuck = await Peer.connect(serving, board.agents[1]["token"], narrow=True)
@@ -220,6 +220,7 @@ async def test_a_reader_that_takes_nothing_is_cut_and_the_others_go_on(start: St
         group.create_task(flood())
         seen = [await watcher.until("agent.stream.delta") for _ in range(6 * len(texts))]
     assert [each["delta"] for each in seen] == 6 * texts
+    await stuck.say("ping")  # whose answer would have to wait for it to read
     gone = await watcher.until("presence", lambda data: data["status"] == "offline")
     assert gone["member_id"] == board.agents[1]["id"]
 

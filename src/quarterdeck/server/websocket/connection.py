@@ -130,7 +130,14 @@ class WebSocket(asyncio.Protocol):
         if self._transport.can_write_eof():
             self._transport.write_eof()
         self._deliver({"type": "websocket.disconnect", "code": code})
+        self._let_go()
         self._loop.call_later(LINGER_S, self._transport.abort)
+
+    def _let_go(self) -> None:
+        """Nobody waits any more for room that will not come."""
+        self.writable = True
+        if self.drained is not None:
+            self.drained()
 
     def ping(self) -> None:
         """Ask whether it is there: once, until it is heard of again."""
@@ -290,4 +297,5 @@ class WebSocket(asyncio.Protocol):
         if self._closed is None:
             self._closed = 1006
             self._deliver({"type": "websocket.disconnect", "code": 1006})
+            self._let_go()
         self.gone(self)
