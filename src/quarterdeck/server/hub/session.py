@@ -24,6 +24,7 @@ from quarterdeck.kernel.ids import StreamName, TenantId
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.server.hub import limits, vocabulary
 from quarterdeck.server.hub import vocabulary as v
+from quarterdeck.server.hub.bucket import Bucket
 from quarterdeck.server.hub.hub import Hub
 from quarterdeck.server.hub.line import Line
 from quarterdeck.server.hub.mailbox import Mailbox
@@ -36,20 +37,6 @@ logger = logging.getLogger("quarterdeck.server")
 
 Answer: TypeAlias = Mapping[str, Any] | None
 Handler: TypeAlias = Callable[[Any, Any, object], Awaitable[Answer]]
-
-
-class Bucket:
-    """How often something may be done: a burst, then so many a second."""
-
-    def __init__(self, now: float) -> None:
-        self._left, self._at = float(limits.BURST), now
-
-    def take(self, now: float) -> float:
-        """How long to wait before this one."""
-        self._left = min(limits.BURST, self._left + (now - self._at) * limits.FRAMES_PER_S)
-        self._at = now
-        self._left -= 1
-        return 0.0 if self._left >= 0 else -self._left / limits.FRAMES_PER_S
 
 
 class Session:
