@@ -14,8 +14,8 @@ FAULTS = ("rst", "fin", "stall", "none")
 class Proxy:
     """Each connection is let through for so many bytes, in pieces of so many, and then meets its fault."""
 
-    def __init__(self, port: int, seed: int, most: int = 4000) -> None:
-        self._to, self._chance, self._most = port, random.Random(seed), most
+    def __init__(self, port: int, seed: int, most: int = 4000, faults: tuple[str, ...] = FAULTS) -> None:
+        self._to, self._chance, self._most, self._faults = port, random.Random(seed), most, faults
         self._busy: set[asyncio.Task[None]] = set()
         self.cuts = 0
 
@@ -37,7 +37,7 @@ class Proxy:
         task = asyncio.current_task()
         assert task is not None
         self._busy.add(task)
-        fault, left = self._chance.choice(FAULTS), self._chance.randint(0, self._most)
+        fault, left = self._chance.choice(self._faults), self._chance.randint(0, self._most)
         piece = self._chance.choice((1, 7, 100, 65536))
         there, out = await asyncio.open_connection("127.0.0.1", self._to)
         asking = asyncio.ensure_future(_pass(reader, out))

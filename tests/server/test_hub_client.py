@@ -9,7 +9,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from door_proxy import Proxy
+from door_proxy import FAULTS, Proxy
 from door_serving import BOUND_S, Serving, Start
 from hub_peer import Board, Peer, agent, get
 
@@ -18,6 +18,7 @@ from quarterdeck.client import hub as hub_module
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 SILENCE_S = 1.0
+CUTS = ("rst", "fin", "stall")
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +118,15 @@ async def follow(port: int, board: Board, token: str | None, streams: int) -> li
     raise AssertionError
 
 
-async def storm(serving: Serving, agents: int, watchers: int, pieces: int, seed: int) -> int:
+async def storm(serving: Serving, agents: int, watchers: int, pieces: int, most: int, seed: int) -> int:
     """Agents and watchers on a network that cuts, stalls and slices; returns how often it did."""
     board = await Board.make(serving, agents)
     tokens = [each["token"] for each in board.agents]
     said = {n: [f"{n}.{k} " for k in range(pieces)] for n in range(agents)}
-    async with Proxy(serving.port, seed, most=20_000) as proxy, asyncio.timeout(120 if agents < 10 else 900):
+    async with (
+        Proxy(serving.port, seed, most=most, faults=CUTS if most < 10_000 else FAULTS) as proxy,
+        asyncio.timeout(120 if agents < 10 else 900),
+    ):
         async with asyncio.TaskGroup() as group:
             watching = [
                 group.create_task(follow(proxy.port, board, tokens[n % agents], agents)) for n in range(watchers)
@@ -147,8 +151,8 @@ async def test_agents_and_watchers_that_are_cut_anywhere_lose_and_double_nothing
     big = rounds > 1
     cuts = 0
     for seed in range(max(1, rounds // 10)):
-        cuts += await storm(serving, *((20, 180, 30) if big else (3, 6, 120)), seed)
-    assert cuts >= (200 if big else 5), "the network was too kind to prove anything"
+        cuts += await storm(serving, *((10, 190, 12, 6_000) if big else (3, 6, 120, 20_000)), seed)
+    assert cuts >= (2_000 if big else 5), "the network was too kind to prove anything"
 
 
 async def answered(board: Board, *command: str) -> None:
