@@ -146,8 +146,8 @@ class Asking:
     def _show(self, asked: Question) -> None:
         self._here.keyboard.forget()
         self._telling.pause()
+        self._shown, self._shown_at = asked, time.monotonic()  # before it can be seen, so that a quick answer is one
         self._screen.plain(card(asked))
-        self._shown, self._shown_at = asked, time.monotonic()
         if asked.kind == "password":
             self._ask_password(asked)
 
