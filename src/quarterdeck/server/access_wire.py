@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 
 PersonRole = Literal["viewer", "member", "admin", "owner"]
 TokenRole = Literal["viewer", "agent", "member", "admin", "owner", "operator"]
@@ -24,7 +24,7 @@ class UserChange(Inbound):
     role: PersonRole | None = None
 
 
-class User(BaseModel):
+class User(Shape):
     id: str
     tenant_id: str
     name: str
@@ -45,7 +45,7 @@ class NewToken(Inbound):
     tenant_id: str | None = Tenant
 
 
-class Token(BaseModel):
+class Token(Shape):
     id: str
     tenant_id: str
     actor: str
@@ -63,7 +63,7 @@ class IssuedToken(Token):
     token: str | None = Field(description="Shown this once: null where the same request was made before.")
 
 
-class Me(BaseModel):
+class Me(Shape):
     actor: str
     tenant_id: str
     name: str | None

@@ -13,6 +13,7 @@ from starlette.routing import BaseRoute, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from quarterdeck.server import problems
+from quarterdeck.server.body import written_out
 from quarterdeck.server.gate import Gate
 from quarterdeck.server.hub.door import door
 from quarterdeck.server.policy import POLICY, Policy, check_complete
@@ -71,6 +72,9 @@ class App(FastAPI):
     def openapi(self) -> dict[str, Any]:
         """The description says of each route which right it asks for, and how a token is shown."""
         if self.openapi_schema is None:
+            for route in self.routes:
+                if isinstance(route, APIRoute):
+                    route.openapi_extra = written_out(route.openapi_extra or {})
             shape = super().openapi()
             shape.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             for method, path, needs in POLICY:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 
 State = Literal["pending", "approved", "denied", "expired", "cancelled", "voided", "answered", "consumed"]
 
@@ -35,7 +35,7 @@ class Password(Inbound):
     password: str = Field(description="Used once, kept nowhere.", json_schema_extra={"writeOnly": True})
 
 
-class Approval(BaseModel):
+class Approval(Shape):
     approval_id: str
     task_id: str
     call_id: str
@@ -59,7 +59,7 @@ class Approval(BaseModel):
     words: str | None
 
 
-class Rule(BaseModel):
+class Rule(Shape):
     id: str
     tool: str
     shown: str
@@ -85,7 +85,7 @@ class Edit(Inbound):
     text: str
 
 
-class Intervention(BaseModel):
+class Intervention(Shape):
     intervention_id: str
     task_id: str
     mode: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from quarterdeck.engine.board.people import Member
 from quarterdeck.kernel.board import ChatKind, ChatListen, Drive, MemberType, Priority, Status, TaskListen
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 from quarterdeck.views.board import names_in
 
 Names = Annotated[list[Annotated[str, Field(max_length=1000)]], Field(max_length=1000)]
@@ -45,7 +45,7 @@ class MemberChange(Inbound):
     tools: Names | None = None
 
 
-class MemberCard(BaseModel):
+class MemberCard(Shape):
     """A member, as everybody in the tenant may know them."""
 
     id: str
@@ -73,7 +73,7 @@ class AddedMember(WholeMember):
     token: str | None = Field(description="What the agent shows. It is told this once.")
 
 
-class NewToken(BaseModel):
+class NewToken(Shape):
     token: str
 
 
@@ -111,7 +111,7 @@ class ProjectChange(Inbound):
     archived: bool | None = None
 
 
-class Project(BaseModel):
+class Project(Shape):
     id: str
     name: str
     slug: str
@@ -133,7 +133,7 @@ class NewChat(Inbound):
     name: str | None = Field(None, max_length=1000)
 
 
-class Chat(BaseModel):
+class Chat(Shape):
     id: str
     project_id: str
     kind: ChatKind
@@ -149,13 +149,13 @@ class NewMessage(Inbound):
     reply_to: str | None = Field(None, max_length=200, description="The message of this chat that it answers.")
 
 
-class Author(BaseModel):
+class Author(Shape):
     id: str
     slug: str
     type: MemberType
 
 
-class ChatMessage(BaseModel):
+class ChatMessage(Shape):
     id: str
     chat_id: str
     project_id: str
@@ -169,13 +169,13 @@ class ChatMessage(BaseModel):
     at: float
 
 
-class Trigger(BaseModel):
+class Trigger(Shape):
     member: MemberCard
     hears: bool
     wakes: str | None = Field(description="Why the agent would set to work, if it would.")
 
 
-class Triggers(BaseModel):
+class Triggers(Shape):
     held: str | None = Field(description="Why no agent would set to work: `hops` or `turns`.")
     members: list[Trigger]
 
@@ -199,7 +199,7 @@ class TaskChange(Inbound):
     reviewer: str | None = Field(None, max_length=200, description="Nobody, where it is empty.")
 
 
-class BoardTask(BaseModel):
+class BoardTask(Shape):
     id: str
     project_id: str
     title: str
@@ -231,7 +231,7 @@ class Going(Inbound):
     status: Status
 
 
-class StatusLine(BaseModel):
+class StatusLine(Shape):
     status: Status
     next: list[Status] = Field(description="Where a task may go from here.")
 
@@ -250,7 +250,7 @@ class HandOver(Inbound):
     words: str = ""
 
 
-class Claimed(BaseModel):
+class Claimed(Shape):
     task: BoardTask
     until: float = Field(description="Till when the claim holds, unless it is renewed.")
 
@@ -259,7 +259,7 @@ class NewComment(Inbound):
     content: str
 
 
-class Comment(BaseModel):
+class Comment(Shape):
     id: str
     task_id: str
     author: Author
@@ -270,7 +270,7 @@ class Comment(BaseModel):
     at: float
 
 
-class Activity(BaseModel):
+class Activity(Shape):
     seq: int
     kind: str
     member: str | None
@@ -279,7 +279,7 @@ class Activity(BaseModel):
     at: float
 
 
-class Work(BaseModel):
+class Work(Shape):
     """What an agent said about the task piece by piece, and the run behind it where this server drives the agent."""
 
     stream_id: str
@@ -291,7 +291,7 @@ class Work(BaseModel):
     ended_at: float | None
 
 
-class Wake(BaseModel):
+class Wake(Shape):
     """Something that an agent that this server drives has to do, or has done."""
 
     id: str

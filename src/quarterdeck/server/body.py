@@ -42,10 +42,17 @@ def json_body(kind: type[T], *, optional: bool = False) -> Callable[[Request], A
 
 
 def described(kind: type[pydantic.BaseModel], *, required: bool = True) -> dict[str, Any]:
-    """How the interface's description tells of such a body."""
+    """What a route says of such a body; `written_out` when somebody asks for the interface's description."""
+    return {"requestBody": (kind, required)}
+
+
+def written_out(said: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(said.get("requestBody"), tuple):
+        return said
+    kind, required = said["requestBody"]
     schema = kind.model_json_schema()
     content = {"application/json": {"schema": _whole(schema, schema.pop("$defs", {}))}}
-    return {"requestBody": {"required": required, "content": content}}
+    return {**said, "requestBody": {"required": required, "content": content}}
 
 
 def _whole(schema: Any, parts: dict[str, Any]) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 
 Temperature = Annotated[
     float | None, Field(ge=0, le=2, allow_inf_nan=False, strict=False, description="The model's own if left out.")
@@ -43,7 +43,7 @@ class EmployeeChange(Inbound):
     archived: bool = Field(default=False, description="An archived employee takes no new work; false brings it back.")
 
 
-class Employee(BaseModel):
+class Employee(Shape):
     id: str
     tenant_id: str
     name: str

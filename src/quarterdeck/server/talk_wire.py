@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 
 
 class NewTalk(Inbound):
@@ -24,7 +24,7 @@ class NewMessage(Inbound):
     content: str = Field(description="What the user says.")
 
 
-class Talk(BaseModel):
+class Talk(Shape):
     id: str
     tenant_id: str
     employee_id: str | None
@@ -38,7 +38,7 @@ class OneTalk(Talk):
     answering: list[str] = Field(description="Messages that are being answered now; watch them at `…/{id}/stream`.")
 
 
-class Message(BaseModel):
+class Message(Shape):
     id: str
     conversation_id: str
     role: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 import orjson
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from quarterdeck.events.team import Planned
 from quarterdeck.server.staff_wire import Model, Names, Prompt, Temperature
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 
 Text = Annotated[str, Field(max_length=4_000)]
 
@@ -67,7 +67,7 @@ class StepIn(Inbound):
     text: str = Field(description="A command such as /stop or /debate, or words for the experts.")
 
 
-class TeamExpert(BaseModel):
+class TeamExpert(Shape):
     name: str
     about: str
     lead: bool
@@ -76,14 +76,14 @@ class TeamExpert(BaseModel):
     skills: list[str] | None
 
 
-class Team(BaseModel):
+class Team(Shape):
     id: str
     name: str
     experts: list[TeamExpert]
     formed_at: float
 
 
-class TeamRun(BaseModel):
+class TeamRun(Shape):
     id: str
     team_id: str
     task: str
@@ -108,7 +108,7 @@ class TeamRunWhole(TeamRun):
     debates: int
 
 
-class Receipt(BaseModel):
+class Receipt(Shape):
     """`status` is accepted, and then applied or ignored; `detail` says to what, or why."""
 
     id: str
@@ -125,7 +125,7 @@ class Receipt(BaseModel):
     heeded_at: float | None
 
 
-class Plan(BaseModel):
+class Plan(Shape):
     run_id: str
     plan_version: int
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from quarterdeck.kernel.tenancy import ModelPrice, ServerDefault, TenantConfig
-from quarterdeck.server.wire import Inbound
+from quarterdeck.server.wire import Inbound, Shape
 
 
 class NewTenant(Inbound):
@@ -20,7 +20,7 @@ class TenantChange(Inbound):
     slug: str | None = Field(None, max_length=200)
 
 
-class Tenant(BaseModel):
+class Tenant(Shape):
     id: str
     name: str
     slug: str
@@ -41,7 +41,7 @@ class PriceLine(Inbound):
     reasoning: Usd | None = None
 
 
-class TenantSettings(BaseModel):
+class TenantSettings(Shape):
     """What of a tenant's configuration anybody within it may read."""
 
     llm_provider: str | None = None
@@ -116,7 +116,7 @@ def shown(config: TenantConfig, last_four: tuple[str | None, ...]) -> TenantSett
     )
 
 
-class TrialTold(BaseModel):
+class TrialTold(Shape):
     ok: bool
     model: str | None
     code: str | None = None
@@ -124,7 +124,7 @@ class TrialTold(BaseModel):
     took_ms: float | None = None
 
 
-class Erasure(BaseModel):
+class Erasure(Shape):
     tenant_id: str
     state: Literal["erasing", "erased"]
     asked_by: str
@@ -135,5 +135,5 @@ class Erasure(BaseModel):
     erased_at: float | None
 
 
-class Rotated(BaseModel):
+class Rotated(Shape):
     tenants: int = Field(description="Whose keys are locked anew.")

@@ -7,7 +7,13 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Inbound(BaseModel):
+class Shape(BaseModel):
+    """Made ready when it is first used: most servers use few of them, and all together they take megabytes."""
+
+    model_config = ConfigDict(defer_build=True)
+
+
+class Inbound(Shape):
     """Strict: what we do not know is refused by name, so that a typo is not silently ignored."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
@@ -29,7 +35,7 @@ class StopRequest(Inbound):
     reason: str = Field("", max_length=1000)
 
 
-class Task(BaseModel):
+class Task(Shape):
     task_id: str
     tenant_id: str
     conversation_id: str
@@ -44,14 +50,14 @@ class Task(BaseModel):
     finished_at: float | None
 
 
-class TaskEvent(BaseModel):
+class TaskEvent(Shape):
     seq: int
     at: float
     event_type: str
     payload: dict[str, Any]
 
 
-class Answer(BaseModel):
+class Answer(Shape):
     task_id: str
     conversation_id: str
     status: str
@@ -60,7 +66,7 @@ class Answer(BaseModel):
     usage: dict[str, Any]
 
 
-class Said(BaseModel):
+class Said(Shape):
     role: str
     content: str
     status: str
@@ -68,7 +74,7 @@ class Said(BaseModel):
     at: float
 
 
-class ConversationLine(BaseModel):
+class ConversationLine(Shape):
     id: str
     tenant_id: str
     employee_id: str | None = Field(None, description="Who answers, where it is somebody in particular.")
@@ -82,7 +88,7 @@ class Conversation(ConversationLine):
     messages: list[Said]
 
 
-class SkillLine(BaseModel):
+class SkillLine(Shape):
     name: str
     description: str
     origin: Literal["built_in", "user", "workspace"]
@@ -93,7 +99,7 @@ class WholeSkill(SkillLine):
     body: str
 
 
-class UsedModel(BaseModel):
+class UsedModel(Shape):
     model: str
     calls: int
     input_tokens: int
@@ -102,7 +108,7 @@ class UsedModel(BaseModel):
     usd: float | None
 
 
-class UsedDay(BaseModel):
+class UsedDay(Shape):
     day: str
     calls: int
     input_tokens: int
@@ -112,21 +118,21 @@ class UsedDay(BaseModel):
     models: list[UsedModel]
 
 
-class AuditedCommand(BaseModel):
+class AuditedCommand(Shape):
     event_type: str
     seq: int
     at: float
     payload: dict[str, Any]
 
 
-class AuditVerdict(BaseModel):
+class AuditVerdict(Shape):
     ok: bool
     count: int
     head_hash: str
     troubles: list[str]
 
 
-class Stopping(BaseModel):
+class Stopping(Shape):
     task_id: str
     status: Literal["stopping"] = "stopping"
 
@@ -151,7 +157,7 @@ class MemoryChange(Inbound):
     importance: Importance | None = None
 
 
-class Memory(BaseModel):
+class Memory(Shape):
     id: str
     text: str
     memory_type: str
@@ -168,11 +174,11 @@ class Memory(BaseModel):
     score: float | None = Field(None, description="How well it fits the question, where one was asked.")
 
 
-class Memories(BaseModel):
+class Memories(Shape):
     results: list[Memory]
 
 
-class Lesson(BaseModel):
+class Lesson(Shape):
     id: str
     text: str
     state: Literal["proposed", "accepted", "rejected"]
@@ -181,6 +187,6 @@ class Lesson(BaseModel):
     decided_at: float | None
 
 
-class Reflecting(BaseModel):
+class Reflecting(Shape):
     task_id: str
     status: Literal["reflecting"] = "reflecting"

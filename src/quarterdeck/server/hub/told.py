@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from quarterdeck.server.wire import Shape
 
 
-class Told(BaseModel):
+class Told(Shape):
     """Fields may be added; ignore those that you do not know."""
 
     model_config = ConfigDict(extra="allow")

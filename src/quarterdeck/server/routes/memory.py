@@ -13,7 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from quarterdeck.actions.memory import Edit, Note, accept_memory, edit_memory, forget_memory, store_memory
 from quarterdeck.kernel.errors import Invalid, NotFound
 from quarterdeck.ports import Query as Find
-from quarterdeck.server.body import json_body
+from quarterdeck.server.body import described, json_body
 from quarterdeck.server.routes.paging import MOST, After, Limit, checked_after, link_next
 from quarterdeck.server.station import Here, Station
 from quarterdeck.server.wire import Memories, Memory, MemoryChange, MemoryScope, NewMemory
@@ -28,10 +28,6 @@ Question = Annotated[str | None, Query(max_length=2000, description="Those about
 Key = Annotated[str | None, Header(alias="Idempotency-Key", description="The same key never stores a second one.")]
 New = Annotated[tuple[NewMemory, bytes], Depends(json_body(NewMemory))]
 Change = Annotated[tuple[MemoryChange, bytes], Depends(json_body(MemoryChange))]
-NEW = {"requestBody": {"required": True, "content": {"application/json": {"schema": NewMemory.model_json_schema()}}}}
-CHANGE = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": MemoryChange.model_json_schema()}}}
-}
 
 
 @router.get("")
@@ -82,7 +78,7 @@ async def _page(
     return sorted(lines, key=lambda line: str(line["id"]), reverse=True)[:limit]
 
 
-@router.post("", status_code=201, openapi_extra=NEW)
+@router.post("", status_code=201, openapi_extra=described(NewMemory))
 async def add_memory(here: Here, taken: New, response: Response, key: Key = None) -> Memory:
     """Remember something. A scope that is left out is as narrow as what is named."""
     asked, body = taken
@@ -111,7 +107,7 @@ async def one_memory(here: Here, memory_id: str) -> Memory:
     return _memory(await _line(here, memory_id))
 
 
-@router.patch("/{memory_id}", openapi_extra=CHANGE)
+@router.patch("/{memory_id}", openapi_extra=described(MemoryChange))
 async def correct_memory(here: Here, memory_id: str, taken: Change) -> Memory:
     """Change its text, its type, its importance."""
     asked = taken[0]

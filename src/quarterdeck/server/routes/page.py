@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
 from quarterdeck.server.page import page, pages
 from quarterdeck.server.station import Here
+from quarterdeck.server.wire import Shape
 
 router = APIRouter(tags=["page"])
 
 
-class AboutServer(BaseModel):
+class AboutServer(Shape):
     version: str
     model: str | None
     source: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fastapi import APIRouter
-from pydantic import BaseModel, Field
+from pydantic import Field
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -11,12 +11,13 @@ from quarterdeck.actions.sessions import sign_in, sign_out
 from quarterdeck.kernel.errors import Conflict, NotFound
 from quarterdeck.server.session import CSRF, cookie, cookie_in, csrf_of
 from quarterdeck.server.station import Here, Station
+from quarterdeck.server.wire import Shape
 from quarterdeck.views.access import TOKENS
 
 router = APIRouter(prefix="/api/v1/session", tags=["session"])
 
 
-class Session(BaseModel):
+class Session(Shape):
     actor: str
     tenant_id: str
     csrf_token: str = Field(description=f"Send it as `{CSRF}` with whatever changes something.")
