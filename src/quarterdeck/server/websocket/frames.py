@@ -15,7 +15,7 @@ _CONTROL = {CLOSE, PING, PONG}
 _KNOWN = {CONTINUATION, TEXT, BINARY, *_CONTROL}
 _FIN, _RESERVED, _MASKED = 0x80, 0x70, 0x80
 # Codes that may stand in a close frame of the other side.
-_MAY_CLOSE = {*range(1000, 1004), *range(1007, 1015), *range(3000, 5000)}
+_MAY_CLOSE = (range(1000, 1004), range(1007, 1015), range(3000, 5000))
 
 
 class Broken(Exception):
@@ -112,7 +112,7 @@ def _control(opcode: int, payload: bytes) -> Incoming:
     if not payload:
         return Incoming("close", b"", 1005)
     code = int.from_bytes(payload[:2], "big")
-    if len(payload) < 2 or code not in _MAY_CLOSE:
+    if len(payload) < 2 or not any(code in those for those in _MAY_CLOSE):
         raise Broken(1002, "A close frame has a code, or nothing.")
     try:
         payload[2:].decode()
