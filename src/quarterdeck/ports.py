@@ -84,7 +84,7 @@ class Model(Protocol):
 class Row:
     """What one commit added to one stream under one kind: places `first` to `last`, already bytes.
 
-    `wire` is a door's frames for it, made once by whoever reads first and shared by all watchers.
+    `wire` and `hub` are its frames for streams and for the hub: made once, shared by all watchers, never copied.
     """
 
     first: int
@@ -97,7 +97,8 @@ class Row:
     data: bytes
     salt: bytes
     chain: bytes
-    wire: bytes | None = None
+    wire: bytes | None = field(default=None, init=False)
+    hub: bytes | None = field(default=None, init=False)
 
 
 @dataclass(frozen=True, slots=True)

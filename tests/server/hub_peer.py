@@ -16,7 +16,7 @@ from door_serving import BOUND_S, Serving
 from websockets.asyncio.client import ClientConnection
 
 from quarterdeck.server.asyncapi import KINDS
-from quarterdeck.server.hub.told import BY_TYPE, Kept
+from quarterdeck.server.hub.told import BY_TYPE, TEAM_EVENTS, Kept, KeptOfTeam, Told
 
 API = "/api/v1"
 
@@ -134,8 +134,10 @@ class Peer:
 
 def _check(frame: dict[str, Any]) -> None:
     """Whatever the server tells is as the document has it."""
-    model = BY_TYPE.get(frame["type"])
-    if model is None:
+    model: type[Told] | None = BY_TYPE.get(frame["type"])
+    if model is None and frame["type"] in TEAM_EVENTS:
+        model = KeptOfTeam
+    elif model is None:
         assert frame["type"] in {*KINDS, "event"}, frame
         model = Kept
     model.model_validate(frame["data"], strict=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from door_proxy import FAULTS, Proxy
 from door_serving import BOUND_S, Serving, Start
+from door_teams import TURNS, begun, watched
 from hub_peer import Board, Peer, agent, get
 
 from quarterdeck.client import HubClient, Refused
@@ -172,6 +173,26 @@ async def answered(board: Board, *command: str) -> None:
         process.terminate()
         async with asyncio.timeout(BOUND_S):
             await process.wait()
+
+
+async def test_a_team_is_followed_over_broken_connections_to_its_end(start: Start) -> None:
+    teams = start(*TURNS)
+    run = await begun(teams)
+    seen: list[tuple[int, str]] = []
+    async with Proxy(teams.port, 7, most=6_000, faults=("rst", "fin")) as proxy, asyncio.timeout(2 * BOUND_S):
+        async with Through(teams, proxy.port, None) as hub:
+            with pytest.raises(Refused) as refused:
+                await hub.follow_team("nobody")
+            assert refused.value.code == "team_run_not_found"
+            await hub.follow_team(run.rpartition("/")[2])
+            async for frame in hub.frames():
+                if frame.seq is not None:
+                    seen.append((frame.seq, frame.type))
+                if frame.type == "done":
+                    break
+        assert proxy.cuts > 1
+    frames = await (await watched(teams, run)).rest()
+    assert seen == [(frame.seq, frame.event) for frame in frames if frame.seq is not None]
 
 
 async def test_the_example_agent_answers(serving: Serving) -> None:

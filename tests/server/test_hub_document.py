@@ -7,7 +7,7 @@ from typing import Any
 from door_client import ask
 from door_serving import Serving
 
-from quarterdeck.server.hub.told import OUTBOUND
+from quarterdeck.server.hub.told import OUTBOUND, TEAM_EVENTS
 from quarterdeck.server.hub.vocabulary import INBOUND
 
 
@@ -26,6 +26,7 @@ async def test_the_document_names_every_frame_and_holds_all_it_points_to(server:
     messages = document["components"]["messages"]
     assert {f"say.{kind.TYPE}" for kind in INBOUND} <= set(messages)  # type: ignore[attr-defined]
     assert {f"hear.{kind.TYPE}" for kind in OUTBOUND} <= set(messages)  # type: ignore[attr-defined]
+    assert {f"hear.{name}" for name in TEAM_EVENTS} <= set(messages)
     assert "hear.task.opened" in messages
     assert "content_delta" in messages
     for ref in set(refs(document)):

@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import aiohttp
 import orjson
@@ -47,7 +47,7 @@ class Delivery:
 
 @dataclass(frozen=True, slots=True)
 class HubFrame:
-    """Something that happened in a project, or with us: `seq` is its place, None for what is not kept."""
+    """Something that happened in a project, to a team, or with us: `seq` is its place, None for what is not kept."""
 
     type: str
     data: Mapping[str, Any]
@@ -55,6 +55,14 @@ class HubFrame:
     @property
     def seq(self) -> int | None:
         return self.data.get("seq")
+
+
+class _Topic(NamedTuple):
+    """What is followed: a project, or a team's run."""
+
+    kind: str
+    name: str
+    id: str
 
 
 class HubClient(Line):
@@ -77,8 +85,8 @@ class HubClient(Line):
         self._deliveries: deque[Delivery] = deque()
         self._in_hand: set[str] = set()
         self._frames: deque[HubFrame] = deque()
-        self._cursors: dict[str, int] = {}
-        self._behind: set[str] = set()
+        self._cursors: dict[_Topic, int] = {}
+        self._behind: set[_Topic] = set()
         self._news = asyncio.Event()
         self._epoch: str | None = None
         self.me: dict[str, Any] = {}
@@ -127,11 +135,22 @@ class HubClient(Line):
 
     async def follow(self, project: str, after: int = 0) -> None:
         """Have `frames` tell of a project from behind this place, whatever happens to the connection."""
-        self._cursors[project] = after
-        await self._subscribe(project)
+        topic = _Topic("project", "project_id", project)
+        self._cursors[topic] = after
+        await self._subscribe(topic)
+
+    async def follow_team(self, run: str, after: int = 0) -> None:
+        """Have `frames` tell of a team's run too, until it is `done`. Raises `Refused`."""
+        topic = _Topic("team", "run_id", run)
+        self._cursors[topic] = after
+        try:
+            await self.ask("team.subscribe", run_id=run, after=after)
+        except Refused:
+            self._cursors.pop(topic, None)
+            raise
 
     async def frames(self) -> AsyncIterator[HubFrame]:
-        """What happens, each place once and in order, in the projects that are followed."""
+        """What happens, each place once and in order, in the projects and runs of teams that are followed."""
         while True:
             while self._frames:
                 yield self._frames.popleft()
@@ -248,6 +267,8 @@ class HubClient(Line):
 
     async def _take(self, frame: dict[str, Any]) -> None:
         kind, data, ref = frame["type"], frame["data"], frame.get("ref")
+        if kind.endswith(".subscribed") and "reset" in data and (topic := _topic(data)) in self._cursors:
+            self._cursors[topic] = 0
         if kind == "auth.ok":
             await self._greeted(data)
         elif kind == "auth.error":
@@ -262,7 +283,7 @@ class HubClient(Line):
             stream.refused(data)
         elif isinstance(data.get("seq"), int):
             await self._place(kind, data)
-        elif kind not in {"ok", "pong", "project.subscribed"}:
+        elif kind not in {"ok", "pong", "project.subscribed", "team.subscribed"}:
             self._frames.append(HubFrame(kind, data))
             self._news.set()
 
@@ -275,8 +296,8 @@ class HubClient(Line):
             self._cursors = dict.fromkeys(self._cursors, 0)
         self._epoch = told["epoch"]
         self._up.set()
-        for project in self._cursors:
-            await self._subscribe(project)
+        for topic in tuple(self._cursors):
+            await self._subscribe(topic)
         for stream in tuple(self._streams.values()):
             stream.reconnected()
         for frame, _ in tuple(self._asked.values()):
@@ -293,29 +314,32 @@ class HubClient(Line):
 
     async def _place(self, kind: str, data: dict[str, Any]) -> None:
         """Apply what is next; drop what was seen; where something is missing, go back to what we hold."""
-        project, seq = data["project_id"], data["seq"]
-        last = self._cursors.get(project)
-        if last is None or project in self._behind or seq <= last:
+        topic, seq = _topic(data), data["seq"]
+        last = self._cursors.get(topic)
+        if last is None or topic in self._behind or seq <= last:
             return
         if data.get("from", seq) != last + 1:
-            await self._subscribe(project)
+            await self._subscribe(topic)
             return
         if len(self._frames) >= MOST_WAITING:  # nobody takes them: the place is kept, and no more than that
-            self._behind.add(project)
+            self._behind.add(topic)
             return
-        self._cursors[project] = seq
+        self._cursors[topic] = seq
         self._frames.append(HubFrame(kind, data))
         self._news.set()
+        if topic.kind == "team" and kind == "done":
+            del self._cursors[topic]
+            await self.send(orjson.dumps({"type": "team.unsubscribe", "data": {"run_id": topic.id}}))
 
     async def _catch_up(self) -> None:
         if self._behind and len(self._frames) < MOST_WAITING // 2:
             behind, self._behind = self._behind, set()
-            for project in behind:
-                await self._subscribe(project)
+            for topic in behind:
+                await self._subscribe(topic)
 
-    async def _subscribe(self, project: str) -> None:
-        data = {"project_id": project, "after": self._cursors[project]}
-        await self.send(orjson.dumps({"type": "project.subscribe", "data": data}))
+    async def _subscribe(self, topic: _Topic) -> None:
+        data = {topic.name: topic.id, "after": self._cursors[topic]}
+        await self.send(orjson.dumps({"type": f"{topic.kind}.subscribe", "data": data}))
 
 
 class _Closing:
@@ -324,6 +348,12 @@ class _Closing:
 
     async def aclose(self) -> None:
         await self._socket.close()
+
+
+def _topic(data: Mapping[str, Any]) -> _Topic:
+    if "project_id" in data:
+        return _Topic("project", "project_id", data["project_id"])
+    return _Topic("team", "run_id", data["run_id"])
 
 
 def _answer(answered: asyncio.Future[dict[str, Any]], kind: str, data: dict[str, Any]) -> None:

@@ -106,7 +106,7 @@ class MemoryStore:
             self._tables.apply(batch.changes)
             for state, row in batch.erased:
                 there = next(kept for kept in self._rows[state.id] if kept.first == row.first)
-                there.data, there.salt, there.wire = row.data, row.salt, None
+                there.data, there.salt, there.wire, there.hub = row.data, row.salt, None, None
             for once, at in batch.onces:
                 self._onces[once.key] = (once, at)
 

@@ -146,7 +146,7 @@ def unended(state: StreamState, last: Row | None) -> bool:
 def erased(row: Row, reason: str) -> Row:
     """The row without its content: a mark of why, and the digest that keeps the chain whole and gives nothing away."""
     marker = orjson.dumps({"erased": reason[:LONGEST_REASON]})
-    return replace(row, data=marker, salt=hashlib.sha256(row.salt + row.data).digest(), wire=None)
+    return replace(row, data=marker, salt=hashlib.sha256(row.salt + row.data).digest())
 
 
 def is_erased(row: Row) -> bool:
@@ -174,8 +174,8 @@ def cut(row: Row, after: int) -> Row:
     if row.first > after:
         return row
     if is_erased(row):
-        return replace(row, first=after + 1, wire=None)
+        return replace(row, first=after + 1)
     if row.kind not in DELTAS:
         return row
     rest = event_of(row).behind(after - row.first + 1)
-    return replace(row, first=after + 1, data=encode(rest), wire=None)
+    return replace(row, first=after + 1, data=encode(rest))

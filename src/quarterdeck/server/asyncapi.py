@@ -9,7 +9,7 @@ from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
 from quarterdeck.events import card, project
-from quarterdeck.server.hub.told import OUTBOUND, Kept
+from quarterdeck.server.hub.told import OUTBOUND, TEAM_EVENTS, Kept, KeptOfTeam
 from quarterdeck.server.hub.vocabulary import INBOUND
 
 REF = "#/components/schemas/{model}"
@@ -41,11 +41,12 @@ RUN_EVENTS = {
 
 
 def document(version: str) -> dict[str, Any]:
-    models = [(model, "validation") for model in (*INBOUND, *OUTBOUND, Kept)]
+    models = [(model, "validation") for model in (*INBOUND, *OUTBOUND, Kept, KeptOfTeam)]
     _, schemas = models_json_schema(models, ref_template=REF)  # type: ignore[arg-type]
     said = {f"say.{kind}": message for kind, message in _messages(INBOUND)}
     told = {f"hear.{kind}": message for kind, message in _messages(OUTBOUND)}
     told |= {f"hear.{kind}": _message(kind, Kept) for kind in KINDS}
+    told |= {f"hear.{kind}": {**_message(kind, KeptOfTeam), "summary": what} for kind, what in TEAM_EVENTS.items()}
     run = {name: _event(name, what) for name, what in RUN_EVENTS.items()}
     return {
         "asyncapi": "3.0.0",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from quarterdeck.actions.desk import Desk
 from quarterdeck.kernel.errors import NotFound
 from quarterdeck.kernel.ids import RunId, StreamName, TenantId, run_stream
 from quarterdeck.kernel.scope import Scope
@@ -30,17 +31,17 @@ class Found:
         return run_stream(self.scope.tenant, RunId(self.line["id"]))
 
 
-async def found(here: Station, table: Table, ident: str) -> Found | None:
+async def found(desk: Desk, scope: Scope, table: Table, ident: str) -> Found | None:
     """A name that several tenants use is the caller's own first; and nobody's where it could be one of several."""
-    own = await here.desk.log.get(table, tenant=here.scope.tenant, id=ident)
+    own = await desk.log.get(table, tenant=scope.tenant, id=ident)
     if own is not None:
-        return Found(own, here.scope)
-    if not here.scope.operator:
+        return Found(own, scope)
+    if not scope.operator:
         return None
-    lines = await here.desk.log.find(Query(table, {"id": ident}, "id", limit=2))
+    lines = await desk.log.find(Query(table, {"id": ident}, "id", limit=2))
     if len(lines) != 1:
         return None
-    return Found(lines[0], here.scope.within(TenantId(lines[0]["tenant"])))
+    return Found(lines[0], scope.within(TenantId(lines[0]["tenant"])))
 
 
 async def task(here: Station, ident: str) -> Found:
@@ -76,7 +77,7 @@ async def rule(here: Station, ident: str) -> Found:
 
 
 async def _there(here: Station, table: Table, ident: str, what: str) -> Found:
-    there = await found(here, table, ident)
+    there = await found(here.desk, here.scope, table, ident)
     if there is None:
         raise missing(what)
     return there

@@ -46,9 +46,9 @@ def frames(project: str, row: Row) -> Iterator[bytes]:
         yield frame(kind, {**data, "project_id": project, "seq": seq, "at": row.at})
 
 
-def skip(project: str, row: Row, why: str) -> bytes:
+def skip(about: Mapping[str, str], row: Row, why: str) -> bytes:
     """Instead of the frames of a row, for whom it is not meant: its places are told, not passed over."""
-    return frame("skip", {"project_id": project, "seq": row.last, "from": row.first, "to": row.last, "why": why})
+    return frame("skip", {**about, "seq": row.last, "from": row.first, "to": row.last, "why": why})
 
 
 def _deltas(project: str, row: Row) -> Iterator[bytes]:

@@ -1,4 +1,5 @@
-"""A team's run as watchers see it: one SSE frame for each place of its stream, and the whole as it stands."""
+"""A team's run as watchers see it: one frame for each place of its stream, as SSE or on the hub, and the whole as it
+stands."""
 
 from __future__ import annotations
 
@@ -14,6 +15,7 @@ from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Row
+from quarterdeck.views import hub_wire
 
 _printed = json.JSONEncoder(ensure_ascii=False).encode
 
@@ -28,13 +30,21 @@ class TeamDoor:
     def frames(self, row: Row) -> bytes:
         """Kept with the row: the next watcher is handed the same bytes."""
         if row.wire is None:
-            event = event_of(row)
-            if isinstance(event, Erased | Unknown):
-                name, payload = "event", {"kind": row.kind}
-            else:
-                name, payload = told(event)
+            name, payload = _told(row)
             row.wire = frame(name, self.epoch, row.last, {"run_id": self.run, **payload})
         return row.wire
+
+
+def hub_frame(run: str, row: Row) -> bytes:
+    """The same event as the hub tells it: `seq` in the place of the SSE id."""
+    name, payload = _told(row)
+    span = {"from": row.first} if row.first < row.last else {}  # of a kind that only a later release knows
+    return hub_wire.frame(name, {**payload, **span, "run_id": run, "seq": row.last})
+
+
+def _told(row: Row) -> tuple[str, dict[str, Any]]:
+    event = event_of(row)
+    return ("event", {"kind": row.kind}) if isinstance(event, Erased | Unknown) else told(event)
 
 
 def frame(name: str, epoch: str, place: int, payload: dict[str, Any]) -> bytes:

@@ -17,7 +17,7 @@ from quarterdeck.events.member import MemberChanged, MemberRemoved
 from quarterdeck.events.project import MemberJoined, MemberLeft
 from quarterdeck.events.tool import ApprovalDecided
 from quarterdeck.kernel.errors import LimitReached, Problem
-from quarterdeck.kernel.ids import StreamName, TenantId, project_stream
+from quarterdeck.kernel.ids import StreamName, TenantId
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.log.doorbell import News
 from quarterdeck.log.rows import event_of
@@ -25,7 +25,7 @@ from quarterdeck.ports import Query, Row
 from quarterdeck.server.access import Access
 from quarterdeck.server.hub import limits
 from quarterdeck.server.hub.line import Line
-from quarterdeck.server.hub.room import Pace, Privacy, Room
+from quarterdeck.server.hub.room import Pace, Privacy, ProjectTelling, Room, TeamTelling, Telling
 from quarterdeck.server.hub.speech import Pens, Speaking
 from quarterdeck.server.websocket.frames import text
 from quarterdeck.views.agent_streams import AGENT_STREAMS
@@ -136,8 +136,8 @@ class Hub:
 
     # Rooms
 
-    async def room(self, tenant: TenantId, project: str) -> Room:
-        name = project_stream(tenant, project)
+    async def room(self, name: StreamName) -> Room:
+        """Of a project, or of a team's run."""
         opening = self._rooms.get(name)
         if opening is None:
             opening = self._rooms[name] = asyncio.ensure_future(self._opened(name))
@@ -154,6 +154,11 @@ class Hub:
         """The place is looked up before what is private: so what comes in between is read twice, and never missed."""
         log = self.desk.log
         state = await log.look(name)
+        telling = TeamTelling(name.key) if name.kind == "team_run" else await self._of_project(name)
+        return Room(log, name, 0 if state is None else state.head, telling, self._pace)
+
+    async def _of_project(self, name: StreamName) -> Telling:
+        log = self.desk.log
         where = {"tenant": name.tenant, "project": name.key}
         lines = await log.find(Query(CHATS, where, "id", limit=10_000))
         direct = {line["id"]: frozenset(names_in(line["members"])) for line in lines if line["kind"] == "direct"}
@@ -161,7 +166,7 @@ class Hub:
         for chat in direct:
             found = await log.find(Query(AGENT_STREAMS, {"tenant": name.tenant, "chat": chat}, "id", limit=10_000))
             streams |= {line["id"]: chat for line in found}
-        return Room(log, name, 0 if state is None else state.head, Privacy(direct, streams), self._pace)
+        return ProjectTelling(name.key, Privacy(direct, streams))
 
     def tell_presence(self, room: Room, member: Member, status: str, but: Guest) -> None:
         told = {"project_id": room.name.key, "member_id": member.id, "slug": member.slug, "status": status}

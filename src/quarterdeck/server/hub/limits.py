@@ -10,6 +10,7 @@ BURST = 400
 UNACKED = 32
 STREAMS = 16
 ASKED = 20  # approvals that nobody has answered yet
+TEAM_RUNS = 64  # followed at a time
 SOCKETS = 16  # of one member
 NEWCOMERS = 64  # of one address that have not said who they are
 HELLO_S = 5.0
@@ -28,6 +29,7 @@ def told() -> dict[str, Any]:
         "unacked_deliveries": UNACKED,
         "streams": STREAMS,
         "open_approvals": ASKED,
+        "team_runs": TEAM_RUNS,
         "connections": SOCKETS,
         "ping_seconds": PING_S,
         "dead_after_seconds": DEAD_S,

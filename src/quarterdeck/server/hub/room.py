@@ -1,4 +1,4 @@
-"""A project on the hub: one cursor for all who are level with it, and one for each who is behind.
+"""A stream on the hub: one cursor for all who are level with it, and one for each who is behind.
 
 There is no queue for a client. A row's frames are made once and written to every socket; a socket that takes no more
 is left where it is, and catches up by a cursor of its own when it does.
@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any, Protocol
 
 from quarterdeck.events.agent_stream import AgentStreamDelta, AgentStreamStarted
 from quarterdeck.events.project import ChatOpened, MessagePosted
+from quarterdeck.kernel.cursor import parse_place
 from quarterdeck.kernel.ids import StreamName
 from quarterdeck.log.cursor import Gap
 from quarterdeck.log.log import Log
@@ -19,6 +21,7 @@ from quarterdeck.ports import Row
 from quarterdeck.server.hub.line import Line
 from quarterdeck.server.websocket.frames import text, texts
 from quarterdeck.views import hub_wire
+from quarterdeck.views.team_wire import hub_frame
 
 PIECE = 64 * 1024
 BUSY = 4_000  # deliveries a second from which on it pays to say several things at once
@@ -69,8 +72,44 @@ class Privacy:
                 return self._streams.get(getattr(other, "stream", None) or "")
 
 
+class Telling(Protocol):
+    """What a room is of, how a row of it becomes frames, and whom that is for."""
+
+    @property
+    def about(self) -> dict[str, str]: ...
+
+    def frames(self, row: Row) -> bytes: ...
+
+    def audience(self, row: Row) -> frozenset[str] | None:
+        """The members; None for everybody who is here."""
+
+
+class ProjectTelling:
+    def __init__(self, project: str, privacy: Privacy) -> None:
+        self.about = {"project_id": project}
+        self.audience = privacy.audience
+        self._project = project
+
+    def frames(self, row: Row) -> bytes:
+        return texts(hub_wire.frames(self._project, row))
+
+
+class TeamTelling:
+    """Whoever may come in may hear all of it."""
+
+    def __init__(self, run: str) -> None:
+        self.about = {"run_id": run}
+        self._run = run
+
+    def frames(self, row: Row) -> bytes:
+        return text(hub_frame(self._run, row))
+
+    def audience(self, _: Row) -> None:
+        return None
+
+
 class Seat:
-    """One client's place in one project: it holds everything up to `place`."""
+    """One client's place in one stream: it holds everything up to `place`."""
 
     __slots__ = ("line", "member", "place", "task")
 
@@ -80,8 +119,8 @@ class Seat:
 
 
 class Room:
-    def __init__(self, log: Log, name: StreamName, head: int, privacy: Privacy, pace: Pace) -> None:
-        self._log, self.name, self._privacy, self._pace = log, name, privacy, pace
+    def __init__(self, log: Log, name: StreamName, head: int, telling: Telling, pace: Pace) -> None:
+        self._log, self.name, self._telling, self._pace = log, name, telling, pace
         self._cursor = log.follow(name, head)
         self._level: dict[Line, Seat] = {}
         self._behind: dict[Line, Seat] = {}
@@ -100,6 +139,23 @@ class Room:
         self._task.cancel()
 
     # Who is here
+
+    async def beginning(self, asked: int | str | None) -> dict[str, Any]:
+        """Where a client that asked for this place takes its seat, as it is told; nothing is waited for after that."""
+        after, reset = await self._place(asked)
+        place = self.seq if after is None else after
+        told = {**self._telling.about, "head": self.seq, "after": place, "epoch": self._log.epoch}
+        return told if reset is None else {**told, "reset": reset}
+
+    async def _place(self, asked: int | str | None) -> tuple[int | None, str | None]:
+        """The seq to go on behind. One of another log, or ahead of ours, is told: all of it has to be read anew."""
+        if asked is None:
+            return None, None
+        place = parse_place(str(asked))
+        if place.epoch is not None and place.epoch != self._log.epoch:
+            return 0, "epoch"
+        state = await self._log.look(self.name)
+        return (place.seq, None) if state is not None and place.seq <= state.head else (0, "ahead")
 
     def seat(self, line: Line, member: str, after: int | None) -> Seat:
         """Take a place; whoever had one moves. What was first comes first, then what happens."""
@@ -144,7 +200,7 @@ class Room:
         if not rows:
             return 0
         first, last = rows[0].first, rows[-1].last
-        shown = [(row, self._privacy.audience(row)) for row in rows]
+        shown = [(row, self._telling.audience(row)) for row in rows]
         common = None if any(audience is not None for _, audience in shown) else self._common(rows)
         count = 0
         for seat in tuple(self._level.values()):
@@ -166,16 +222,16 @@ class Room:
 
     def _frames(self, row: Row) -> bytes:
         """Made once, for everybody."""
-        if row.wire is None:
-            row.wire = texts(hub_wire.frames(self.name.key, row))
-        return row.wire
+        if row.hub is None:
+            row.hub = self._telling.frames(row)
+        return row.hub
 
     def _shown(self, seat: Seat, row: Row, audience: frozenset[str] | None) -> bytes:
         if row.first <= seat.place:
             return b""
         if audience is None or seat.member in audience:
             return self._frames(row)
-        return text(hub_wire.skip(self.name.key, row, "private"))
+        return text(hub_wire.skip(self._telling.about, row, "private"))
 
     # Who is behind
 
@@ -190,8 +246,8 @@ class Room:
             try:
                 rows = await cursor.ready()
             except Gap as gap:
-                told = {"project_id": self.name.key, "seq": gap.last, "from": gap.first, "to": gap.last}
-                line.tell("stream.gap", told)
+                span = {"seq": gap.last, "from": gap.first, "to": gap.last}
+                line.tell("stream.gap", {**self._telling.about, **span})
                 cursor.seq = seat.place = gap.last
                 continue
             if not rows:  # and nothing was waited for since: it is level now
@@ -203,6 +259,6 @@ class Room:
                 await line.drained()
                 if not line.open:
                     return
-                line.write(self._shown(seat, row, self._privacy.audience(row)))
+                line.write(self._shown(seat, row, self._telling.audience(row)))
                 seat.place = row.last
             await asyncio.sleep(0)

@@ -18,9 +18,8 @@ from quarterdeck.actions.outside import Plea, ask_people
 from quarterdeck.engine.board.people import Member, Project
 from quarterdeck.events.member import MemberChanged
 from quarterdeck.events.tool import ApprovalDecided
-from quarterdeck.kernel.cursor import parse_place
 from quarterdeck.kernel.errors import Invalid, LimitReached, NotAllowed, Problem
-from quarterdeck.kernel.ids import StreamName, TenantId
+from quarterdeck.kernel.ids import StreamName, TenantId, project_stream
 from quarterdeck.kernel.scope import Scope
 from quarterdeck.server.hub import limits, vocabulary
 from quarterdeck.server.hub import vocabulary as v
@@ -30,6 +29,7 @@ from quarterdeck.server.hub.line import Line
 from quarterdeck.server.hub.mailbox import Mailbox
 from quarterdeck.server.hub.room import Room
 from quarterdeck.server.hub.speech import Mouth
+from quarterdeck.server.hub.team_runs import TeamRuns
 from quarterdeck.server.wire import Inbound
 from quarterdeck.views.hub_wire import loaded
 
@@ -45,6 +45,7 @@ class Session:
         self.key: tuple[TenantId, str] = (scope.tenant, me.id)
         self.mouth = Mouth(hub.desk, scope, book, hub.pens)
         self.rooms: dict[str, Room] = {}
+        self.team_runs = TeamRuns(hub, line, scope, me.id)
         self.mailbox: Mailbox | None = None
         self.asked: set[str] = set()  # approvals that were asked for here
         self._strikes = self._bad = 0
@@ -57,7 +58,8 @@ class Session:
     async def open(self, projects: Sequence[Project]) -> list[dict[str, Any]]:
         """Take a seat in every project; returns how each is told in `auth.ok`, with the place it is followed from.
         Nothing is waited for once the first seat is taken, so that nothing is told before that."""
-        rooms = await asyncio.gather(*(self.hub.room(self.scope.tenant, project.id) for project in projects))
+        names = [project_stream(self.scope.tenant, project.id) for project in projects]
+        rooms = await asyncio.gather(*map(self.hub.room, names))
         told = []
         for project, room in zip(projects, rooms, strict=True):
             self._sit(room, None)
@@ -84,6 +86,7 @@ class Session:
         had_mail = self.mailbox is not None
         self.stop_mail()
         self.mouth.close()
+        self.team_runs.close()
         for project in tuple(self.rooms):
             self._stand_up(project)
         for task in self._tasks:
@@ -192,7 +195,7 @@ class Session:
         """Who speaks is known. Whoever says otherwise is not taken for a mistake."""
         if isinstance(frame, v.Spoken) and not _own(frame, self.me):
             raise v.Forged("You speak for yourself only; leave `agent_id` and `agent_slug` out.", code="forged")
-        if not isinstance(frame, v.Ping | v.Subscribe | v.Unsubscribe | v.Auth) and not self.scope.may("work"):
+        if not isinstance(frame, v.LOOKING) and not self.scope.may("work"):
             raise NotAllowed("You may look at the board, and not write on it.", code="not_allowed")
 
     # One frame each
@@ -206,32 +209,24 @@ class Session:
 
     async def subscribe(self, asked: v.Subscribe, ref: object) -> Answer:
         await project_for(self.book, self.me, asked.project_id)
-        after, reset = await self._place(asked)
-        room = await self.hub.room(self.scope.tenant, asked.project_id)
-        told: dict[str, Any] = {"project_id": asked.project_id, "head": room.seq}
-        told["after"] = room.seq if after is None else after
-        told["epoch"] = self.hub.desk.log.epoch
-        told["online"] = sorted(room.members())
-        if reset is not None:
-            told["reset"] = reset
-        self.line.tell("project.subscribed", told, ref)
-        self._sit(room, after)
+        room = await self.hub.room(project_stream(self.scope.tenant, asked.project_id))
+        told = await room.beginning(asked.after)
+        self.line.tell("project.subscribed", {**told, "online": sorted(room.members())}, ref)
+        self._sit(room, told["after"])
         return None
-
-    async def _place(self, asked: v.Subscribe) -> tuple[int | None, str | None]:
-        """The seq to go on behind. One of another log, or ahead of ours, is told: all of it has to be read anew."""
-        if asked.after is None:
-            return None, None
-        place = parse_place(str(asked.after))
-        if place.epoch is not None and place.epoch != self.hub.desk.log.epoch:
-            return 0, "epoch"
-        state = await self.hub.desk.log.look(StreamName(self.scope.tenant, "project", asked.project_id))
-        return (place.seq, None) if state is not None and place.seq <= state.head else (0, "ahead")
 
     async def unsubscribe(self, asked: v.Unsubscribe, _: object) -> Answer:
         if asked.project_id in self.rooms:
             self._stand_up(asked.project_id)
         return {"project_id": asked.project_id}
+
+    async def team_subscribe(self, asked: v.TeamSubscribe, ref: object) -> Answer:
+        await self.team_runs.follow(asked, ref)
+        return None
+
+    async def team_unsubscribe(self, asked: v.TeamUnsubscribe, _: object) -> Answer:
+        self.team_runs.leave(asked.run_id)
+        return {"run_id": asked.run_id}
 
     async def stream_start(self, asked: v.StreamStart, _: object) -> Answer:
         index = await self.mouth.start(self.me, asked)
@@ -347,6 +342,8 @@ _HANDLERS: dict[type[Inbound], Handler] = {
     v.Ping: Session.ping,
     v.Subscribe: Session.subscribe,
     v.Unsubscribe: Session.unsubscribe,
+    v.TeamSubscribe: Session.team_subscribe,
+    v.TeamUnsubscribe: Session.team_unsubscribe,
     v.StreamStart: Session.stream_start,
     v.StreamDelta: Session.stream_delta,
     v.StreamTool: Session.stream_tool,

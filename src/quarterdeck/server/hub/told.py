@@ -22,6 +22,13 @@ class Kept(Told):
     seq: int
 
 
+class KeptOfTeam(Told):
+    """What happened to a team's run, at a place of its own; docs/teams.md says what each tells."""
+
+    run_id: str
+    seq: int
+
+
 class ProjectHead(Told):
     id: str
     name: str
@@ -93,6 +100,17 @@ class Subscribed(Told):
     head: int
     epoch: str
     online: list[str]
+    reset: Literal["epoch", "ahead"] | None = None
+
+
+class TeamSubscribed(Told):
+    """From here on: what is behind `after`, then what happens. `done` is the last of it."""
+
+    TYPE: ClassVar[str] = "team.subscribed"
+    run_id: str
+    after: int
+    head: int
+    epoch: str
     reset: Literal["epoch", "ahead"] | None = None
 
 
@@ -221,13 +239,28 @@ class Skip(Kept):
 
 
 class Gap(Told):
-    """These places are gone for good; read the project anew over HTTP."""
+    """These places are gone for good; read the project, or the team's run, anew over HTTP."""
 
     TYPE: ClassVar[str] = "stream.gap"
-    project_id: str
+    project_id: str | None = None
+    run_id: str | None = None
     seq: int
 
 
+# What is told of a team's run, by the names that its own stream has.
+TEAM_EVENTS = {
+    "team_status": "It is queued, or taken up.",
+    "plan_update": "The plan's picture changed; `change` says how.",
+    "plan_refused": "What the lead wrote is no plan, and why.",
+    "part_started": "An expert plans, speaks in a debate or answers.",
+    "part_waiting": "An expert's run waits for a person.",
+    "part_cut": "A part was cut short.",
+    "part_ended": "What a part came to.",
+    "debate_closed": "A verdict with reasons, dissent and confidence.",
+    "intervention_accepted": "A person said something.",
+    "intervention_heeded": "What became of it.",
+    "done": "The answer; always last.",
+}
 OUTBOUND: tuple[type[Told], ...] = (
     AuthOk,
     AuthError,
@@ -236,6 +269,7 @@ OUTBOUND: tuple[type[Told], ...] = (
     Pong,
     Config,
     Subscribed,
+    TeamSubscribed,
     Joined,
     Left,
     Presence,

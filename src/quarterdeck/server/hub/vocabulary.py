@@ -10,6 +10,7 @@ from pydantic import Field
 from quarterdeck.kernel.board import Priority, Status
 from quarterdeck.kernel.errors import Invalid, NotAllowed
 from quarterdeck.server.body import loads
+from quarterdeck.server.hub.told import TEAM_EVENTS
 from quarterdeck.server.problems import invalid
 from quarterdeck.server.wire import Inbound
 
@@ -19,6 +20,10 @@ MOST_TOOL_LOG = 1_000
 
 Id: TypeAlias = Annotated[str, Field(min_length=1, max_length=128, pattern=r"^[A-Za-z0-9][A-Za-z0-9._:-]*$")]
 Key: TypeAlias = Annotated[str, Field(min_length=1, max_length=200, description="The same key twice is one wish.")]
+After: TypeAlias = Annotated[
+    int | Annotated[str, Field(max_length=64)] | None,
+    Field(description="The last `seq` you hold, alone or as `v1.<epoch>.<seq>`; left out, from now on."),
+]
 Text: TypeAlias = Annotated[str, Field(max_length=200_000)]
 
 
@@ -40,14 +45,25 @@ class Subscribe(Inbound):
 
     TYPE: ClassVar[str] = "project.subscribe"
     project_id: Id
-    after: int | Annotated[str, Field(max_length=64)] | None = Field(
-        None, description="The last `seq` you hold, alone or as `v1.<epoch>.<seq>`; left out, from now on."
-    )
+    after: After = None
 
 
 class Unsubscribe(Inbound):
     TYPE: ClassVar[str] = "project.unsubscribe"
     project_id: Id
+
+
+class TeamSubscribe(Inbound):
+    """Be told what happens to a team's run from behind a place: what was first, then what happens."""
+
+    TYPE: ClassVar[str] = "team.subscribe"
+    run_id: Id
+    after: After = None
+
+
+class TeamUnsubscribe(Inbound):
+    TYPE: ClassVar[str] = "team.unsubscribe"
+    run_id: Id
 
 
 class Spoken(Inbound):
@@ -207,6 +223,8 @@ INBOUND: tuple[type[Inbound], ...] = (
     Ping,
     Subscribe,
     Unsubscribe,
+    TeamSubscribe,
+    TeamUnsubscribe,
     StreamStart,
     StreamDelta,
     StreamTool,
@@ -227,6 +245,8 @@ INBOUND: tuple[type[Inbound], ...] = (
     ApprovalRequest,
 )
 BY_TYPE: dict[str, type[Inbound]] = {kind.TYPE: kind for kind in INBOUND}  # type: ignore[attr-defined]
+# What needs no right to write.
+LOOKING = (Auth, Ping, Subscribe, Unsubscribe, TeamSubscribe, TeamUnsubscribe)
 # What only the server says. Whoever sends one of these pretends to be it.
 RESERVED = (
     "auth.",
@@ -238,6 +258,8 @@ RESERVED = (
     "presence",
     "stream.",
     "project.",
+    "team.",
+    *TEAM_EVENTS,
     "agent.stream.",
     "chat.message",
     "task.opened",

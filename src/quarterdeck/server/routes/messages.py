@@ -183,7 +183,7 @@ async def _watched(here: Station, said: Saying) -> Response:
 async def _run(here: Station, conversation_id: str, message_id: str) -> reach.Found:
     """The run that answers a message, by the message's id or by that of its answer, which need not be there yet."""
     there = await reach.conversation(here, conversation_id)
-    found = await reach.found(here, RUNS, message_id)
+    found = await reach.found(here.desk, here.scope, RUNS, message_id)
     if found is not None and found.line["conversation"] == conversation_id and found.scope == there.scope:
         return found
     line = await _line(here, there, message_id)

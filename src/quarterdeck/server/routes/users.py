@@ -82,7 +82,7 @@ async def delete_user(here: Here, user_id: str) -> None:
 
 
 async def user_found(here: Station, ident: str) -> reach.Found:
-    found = await reach.found(here, USERS, ident)
+    found = await reach.found(here.desk, here.scope, USERS, ident)
     if found is None or found.line["removed"]:
         raise NotFound("There is no such user.", code="user_not_found")
     return found
