@@ -186,7 +186,7 @@ def decode(kind: str, version: int, data: bytes, places: int = 1, steps: Steps =
 def _reader(kind: Any) -> Read:
     """How a JSON value becomes a field of this type. The closed set of types our events use."""
     if dataclasses.is_dataclass(kind):
-        return _dataclass_reader(typing.cast(type, kind))
+        return _READERS[typing.cast(type, kind)]
     arguments = typing.get_args(kind)
     if typing.get_origin(kind) is tuple:
         item = _reader(arguments[0])
@@ -215,4 +215,12 @@ def _dataclass_reader(kind: type) -> Read:
     return read
 
 
-_READERS: dict[type[Event], Read] = {event: _dataclass_reader(event) for event in VOCABULARY}
+class _Readers(dict[type, Read]):
+    """Each is made when the first of its kind is read: few logs have them all."""
+
+    def __missing__(self, kind: type) -> Read:
+        read = self[kind] = _dataclass_reader(kind)
+        return read
+
+
+_READERS = _Readers()
