@@ -21,7 +21,8 @@ CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORES = set(CORES[:1])
 OTHER_CORES = set(CORES[1:]) or SERVER_CORES
 START_S = 30.0
-FOREIGN = ("QUARTERDECK_", "DUCK_", "OPENAI_", "ANTHROPIC_")  # settings of the one who runs this, which would leak in
+# Settings of the one who runs this, which would leak in. Modules are kept compiled, as they are where one is installed.
+FOREIGN = ("QUARTERDECK_", "DUCK_", "OPENAI_", "ANTHROPIC_", "PYTHONDONTWRITEBYTECODE")
 
 
 def free_port() -> int:
