@@ -8,14 +8,17 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 from staging import Cast, Drawer, Playing, Stage, bounded, name, saying
 
+from quarterdeck.actions.steering import intervene
 from quarterdeck.adapters.models.http import Http
 from quarterdeck.adapters.models.openai_chat import OpenAIChat
+from quarterdeck.adapters.no_knowledge import NoKnowledge
 from quarterdeck.events import run as ev
 from quarterdeck.events import tool
 from quarterdeck.kernel.errors import Conflict, NotFound
 from quarterdeck.kernel.ids import RunId
-from quarterdeck.kernel.parts import ToolCall
-from quarterdeck.ports import Burst, Deed, Done, Ended, ModelEvent, ModelRequest
+from quarterdeck.kernel.parts import Remembered, ToolCall
+from quarterdeck.kernel.scope import LOCAL_OWNER
+from quarterdeck.ports import Burst, Deed, Done, Ended, ModelEvent, ModelRequest, Site
 from quarterdeck.testing.scripted import Failure, ScriptedModel, Turn
 from quarterdeck.testing.upstream import UNFINISHED, Answer, Upstream
 
@@ -49,6 +52,34 @@ async def test_a_stop_before_the_first_token(stage: Stage, fault: str) -> None:
         end = (await stage.ended(task)).end
     await http.aclose()
     assert (end.outcome, end.answer) == ("stopped", "")
+
+
+class Pensive(NoKnowledge):
+    """Knows nothing, and from its second question on takes its time to say so."""
+
+    def __init__(self) -> None:
+        self.asked, self.pondering, self.over = 0, asyncio.Event(), asyncio.Event()
+
+    async def memories(self, site: Site, message: str) -> tuple[Remembered, ...]:
+        self.asked += 1
+        if self.asked > 1:
+            self.pondering.set()
+            await self.over.wait()
+        return ()
+
+
+async def test_a_stop_is_heard_while_a_run_is_looked_at_that_is_about_to_rest_again(stage: Stage) -> None:
+    stage.knowledge = pensive = Pensive()
+    call = ToolCall("c1", "write_note", '{"name": "a", "text": "b"}')
+    await stage.staffed(ScriptedModel([Turn(calls=(call,))]), Drawer(frozenset({"write_note"})))
+    task = await stage.ask(loop="native")
+    await stage.until(task, lambda seen: bool(seen.of(ev.RunWaiting)))
+    await intervene(stage.desk, LOCAL_OWNER, task, "steer", "go on")
+    async with bounded():
+        await pensive.pondering.wait()
+    await stage.stop(task)
+    pensive.over.set()
+    assert (await stage.ended(task)).end.outcome == "stopped"
 
 
 async def test_a_stop_while_waiting_to_try_again_does_not_wait(stage: Stage) -> None:

@@ -85,11 +85,13 @@ class Supervisor:
             self._start(name)
 
     def _nudge(self, name: StreamName) -> None:
-        """One that still waits for its turn is told at once as well, even where that makes one too many."""
+        """One that still waits for its turn is told at once as well, even where that makes one too many. One that is
+        about to rest has looked already, and must look once more."""
         running = self._running.get(name)
         if running is None:
             self._begin(name)
         else:
+            self._woken.add(name)
             running[0].interrupt()
 
     def _start(self, name: StreamName) -> None:
