@@ -120,17 +120,3 @@ def loaded(text: str) -> Any:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return text
-
-
-def config_told(line: Mapping[str, Any]) -> Payload:
-    """How a member is set up, as `config.updated` and `auth.ok` tell it."""
-    return {
-        "model": line["model"],
-        "provider": line["provider"],
-        "prompt": line["prompt"],
-        "chat_listen": line["chat_listen"],
-        "task_listen": line["task_listen"],
-        "max_concurrent_tasks": line["max_concurrent_tasks"],
-        "capabilities": list(line["capabilities"]),
-        "labels": list(line["labels"]),
-    }

@@ -10,7 +10,6 @@ from harmless_looking import EVERYDAY, HARMLESS_LOOKING, PACKAGE_QUERIES, QUERIE
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from quarterdeck.engine.policy.command import without_sandbox
 from quarterdeck.engine.policy.reading import beneath
 from quarterdeck.engine.policy.shell import judge
 from quarterdeck.engine.policy.verdict import verdict
@@ -87,13 +86,6 @@ def test_a_path_beneath_the_workspace_may_be_read(path: str) -> None:
 def test_a_path_that_may_lead_out_is_asked_about(path: str) -> None:
     assert not beneath(path)
     assert not runs_unasked(f"cat {path}")
-
-
-def test_without_a_sandbox_nothing_meant_for_it_runs_unasked() -> None:
-    reading, query, shell = judge("cat README.md"), judge("uname -a"), judge("rm -r x")
-    assert without_sandbox(reading).risk == "medium"
-    assert "no sandbox" in without_sandbox(reading).why
-    assert (without_sandbox(query), without_sandbox(shell)) == (query, shell)
 
 
 @given(st.text(st.sampled_from(string.ascii_letters + string.digits + " -./")), ODD, st.text(max_size=20))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 from typing import Any, get_args
 
@@ -13,7 +12,8 @@ from hypothesis import strategies as st
 
 from quarterdeck.engine.policy.rules import checked_rule, covers, remember, rule_for
 from quarterdeck.engine.policy.shell import judge
-from quarterdeck.engine.policy.verdict import bound_hash, call_key, declared_risk, higher, rank, verdict
+from quarterdeck.engine.policy.verdict import bound_hash, declared_risk, higher, rank, verdict
+from quarterdeck.engine.run.directive import read_directive
 from quarterdeck.kernel.errors import Invalid
 from quarterdeck.kernel.parts import Risk
 
@@ -61,6 +61,14 @@ def test_leave_that_was_given_needs_no_second_asking(risk: Risk, leave: str) -> 
 def test_a_risk_that_a_model_names_in_its_own_words_is_taken_as_a_warning(said: object, risk: Risk) -> None:
     assert declared_risk(said) == risk
     assert declared_risk([said]) == "medium"
+
+
+@pytest.mark.parametrize(("said", "risk"), [("critical", "medium"), (" High ", "high"), (7, "medium"), ("low", "low")])
+def test_a_directives_risk_is_read_as_the_warning_it_was_meant_to_be(said: object, risk: Risk) -> None:
+    told = {"intent": "read", "risk_level": said, "actions": [{"tool": "file_read", "args": {}}]}
+    directive = read_directive(json.dumps(told), 1)
+    assert directive is not None
+    assert directive.calls[0].risk == risk
 
 
 # What a permission is bound to
@@ -151,13 +159,6 @@ def test_an_object_cannot_pass_for_the_way_it_is_written_down() -> None:
         "1",
     ]
     assert len({bound_hash("t", text, {}) for text in texts}) == len(texts)
-
-
-def test_a_call_has_one_key_in_one_run() -> None:
-    keys = {call_key(*parts) for parts in itertools.product(("r1", "r2"), ("c1", "c2"), ("h1", "h2"))}
-    assert len(keys) == 8
-    assert call_key("r1", "c1", "h1") == call_key("r1", "c1", "h1")
-    assert call_key("r", "1c", "h") != call_key("r1", "c", "h")
 
 
 # Rules

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from quarterdeck.engine.policy.shown import suspicious, visible, visible_lines
+from quarterdeck.engine.policy.shown import suspicious, visible
 
 ESCAPE = re.compile(r"\\u\{([0-9a-f]+)(?:\*([0-9]+))?\}")
 TRICKS = st.text(
@@ -60,7 +60,6 @@ def test_what_is_shown_is_letters_and_plain_ascii_and_can_be_read_back(text: str
     shown = visible(text)
     assert all(c.isprintable() if c.isascii() else unicodedata.category(c).startswith("L") for c in shown)
     assert read_back(shown) == text
-    assert "".join(visible_lines(text)) == shown
 
 
 @given(TRICKS, TRICKS)
@@ -77,11 +76,6 @@ def test_what_is_shown_stays_the_same_however_a_screen_composes_it(text: str) ->
 def test_nothing_is_cut_however_long_it_is() -> None:
     text = "".join(f"{number} " for number in range(200_000)).strip()
     assert visible(text) == text
-
-
-def test_a_script_is_shown_line_by_line() -> None:
-    assert visible_lines("a\n  b\n\nc") == (r"a\u{a}", r"  b\u{a}", r"\u{a}", "c")
-    assert visible_lines("") == ("",)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from quarterdeck.kernel.parts import Risk
@@ -27,10 +27,3 @@ class Judged:
     argv: tuple[str, ...]
     why: str
     reads: tuple[str, ...] = ()
-
-
-def without_sandbox(judged: Judged) -> Judged:
-    """The same where there is no sandbox: nothing that was meant for it runs unasked."""
-    if judged.lane != "sandbox" or judged.risk not in {"none", "low"}:
-        return judged
-    return replace(judged, risk="medium", why=f"{judged.why} There is no sandbox here to hold it.")

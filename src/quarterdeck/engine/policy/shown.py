@@ -10,7 +10,6 @@ LONG = 4 * 1024
 
 _MANY = 4
 _PIECE = re.compile(r"\\|([^\\])\1*", re.DOTALL)
-_LINE = re.compile(r".*?\\u\{a(?:\*[0-9]+)?\}|.+", re.DOTALL)
 _LETTERS = frozenset({"Lu", "Ll", "Lt", "Lo"})
 _BLANK_LETTERS = re.compile("[\u115f\u1160\u3164\uffa0\U00013441-\U00013446]")
 _JOINING_LETTERS = re.compile("[\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]")
@@ -32,11 +31,6 @@ def visible(text: str) -> str:
     texts look the same: `\u{` itself is written as `\u{5c}u{`.
     """
     return "".join(_pieces(text))
-
-
-def visible_lines(text: str) -> tuple[str, ...]:
-    r"""The same cut behind each line end, which stays there to be seen as `\u{a}`."""
-    return tuple(_LINE.findall(visible(text))) or ("",)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -52,11 +52,6 @@ def bound_hash(tool: str, arguments: str, bound: Mapping[str, str]) -> str:
     return _digest(["bound/1", tool, _canonical(arguments), *(part for pair in sorted(bound.items()) for part in pair)])
 
 
-def call_key(run: str, call: str, hashed: str) -> str:
-    """The key under which an outside system may know this very call of this run, whenever it is tried again."""
-    return _digest(["call/1", run, call, hashed])
-
-
 def _digest(parts: list[str]) -> str:
     return hashlib.sha256(_written(parts).encode("utf-8", "surrogatepass")).hexdigest()
 

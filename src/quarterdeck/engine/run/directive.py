@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from quarterdeck.engine.policy.verdict import declared_risk
 from quarterdeck.kernel.parts import Risk, ToolCall, ToolSpec
 
 Then = Literal["answer", "plan"]
@@ -76,7 +77,7 @@ def read_directive(text: str, attempt: int) -> Directive | None:
     actions = said.get("actions") or []
     if not isinstance(actions, list):
         return None
-    risk = _risk(said.get("risk_level"))
+    risk = declared_risk(said.get("risk_level"))
     calls = tuple(_call(action, f"{attempt}.{n}", risk) for n, action in enumerate(actions) if _is_action(action))
     then: Then = "plan" if said.get("then") == "plan" else "answer"
     return Directive(str(said.get("intent", "")), calls, then)
@@ -89,7 +90,3 @@ def _is_action(action: object) -> bool:
 def _call(action: dict[str, Any], ident: str, risk: Risk) -> ToolCall:
     arguments = json.dumps(action.get("args", {}), ensure_ascii=False)
     return ToolCall(ident, action["tool"], arguments, str(action.get("reason", "")), risk)
-
-
-def _risk(said: object) -> Risk:
-    return said if said in RISKS else "none"

@@ -166,14 +166,6 @@ def _beneath(phases: Sequence[Phase], ids: set[str]) -> set[str]:
     return found
 
 
-def without_waiting_for(phases: Sequence[Phase], gone: str) -> tuple[Planned, ...]:
-    """The plan in which nobody waits for this phase any more."""
-    return tuple(
-        replace(phase.planned, depends_on=tuple(other for other in phase.depends_on if other != gone))
-        for phase in phases
-    )
-
-
 def free_id(phases: Iterable[Phase], stem: str) -> str:
     taken, number = {phase.id for phase in phases}, 1
     while f"{stem}{number}" in taken:
