@@ -50,6 +50,7 @@ class Log:
         self._store, self._clock = store, clock
         self._tail = Tail(tail)
         self._leases: dict[str, float] = {}
+        self._heirs: list[tuple[asyncio.AbstractEventLoop, Callable[[], None]]] = []
         self._committer = Committer(store, self._tail, views, clock.now, self.alive)
         self._readers = ThreadPoolExecutor(4, thread_name_prefix="quarterdeck-read")
 
@@ -194,7 +195,18 @@ class Log:
         self._leases[worker] = self._clock.steady() + LEASE_S
 
     def retire(self, worker: str) -> None:
-        self._leases.pop(worker, None)
+        """The worker is gone; whoever inherits is told at once."""
+        if self._leases.pop(worker, None) is None:
+            return
+        for loop, act in tuple(self._heirs):
+            with contextlib.suppress(RuntimeError):  # that loop is gone as well
+                loop.call_soon_threadsafe(act)
+
+    def inherit(self, act: Callable[[], None]) -> Callable[[], None]:
+        """Call `act` on this loop whenever a worker retires. Returns how to stop."""
+        heir = (asyncio.get_running_loop(), act)
+        self._heirs.append(heir)
+        return lambda: self._heirs.remove(heir)
 
     def alive(self, worker: str) -> bool:
         return self._leases.get(worker, 0.0) > self._clock.steady()

@@ -37,6 +37,7 @@ from quarterdeck.log.fold import Fold
 from quarterdeck.log.log import Log
 from quarterdeck.ports import Ids, Query
 from quarterdeck.runtime.call import was_cancelled
+from quarterdeck.runtime.pulse import Pulse
 from quarterdeck.runtime.roles import ModelClient, Providers, plain
 from quarterdeck.views.memory import AFTERS, MEMORIES
 
@@ -224,7 +225,7 @@ class Aftercare:
         self._queue: deque[StreamName] = deque()
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
-        self._pulse: asyncio.Task[None] | None = None
+        self._pulse = Pulse(self._crew.log, self.worker, self.take_up, self._beat_s)
 
     @property
     def worker(self) -> str:
@@ -235,7 +236,7 @@ class Aftercare:
         self._crew.log.beat(self.worker)
         self._leave = self._crew.log.listen(self._heard)
         await self.take_up()
-        self._pulse = asyncio.create_task(self._beat())
+        self._pulse.start()
 
     async def take_up(self) -> None:
         """Start on everything that is open and not worked on here. What a living worker has will refuse the claim."""
@@ -291,18 +292,6 @@ class Aftercare:
         handle = asyncio.get_running_loop().call_later(self._again_s, due)
         self._timers.add(handle)
 
-    async def _beat(self) -> None:
-        """Say that we live; and where another worker no longer does, see to what it left behind."""
-        known = self._crew.log.workers()
-        while True:
-            await asyncio.sleep(self._beat_s)
-            self._crew.log.beat(self.worker)
-            living = self._crew.log.workers()
-            if known - living:
-                with contextlib.suppress(Problem):
-                    await self.take_up()
-            known = living
-
     async def drain(self, grace_s: float = 0.0) -> None:
         """Take nothing new, give what is under way a while, then let go of it in good order: it goes on with the
         next start."""
@@ -321,8 +310,7 @@ class Aftercare:
     async def close(self) -> None:
         for handle in self._timers:
             handle.cancel()
-        if self._pulse is not None:
-            self._pulse.cancel()
+        self._pulse.stop()
         self._leave()
         await self.drain()
         self._crew.log.retire(self.worker)

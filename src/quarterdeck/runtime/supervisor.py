@@ -16,6 +16,7 @@ from quarterdeck.log.doorbell import News
 from quarterdeck.log.rows import event_of
 from quarterdeck.ports import Query, Row
 from quarterdeck.runtime.crew import Crew
+from quarterdeck.runtime.pulse import Pulse
 from quarterdeck.runtime.runner import Runner
 from quarterdeck.runtime.ward import Ward
 from quarterdeck.views.tables import RUNS
@@ -41,7 +42,7 @@ class Supervisor:
         self._hurried = asyncio.Event()
         self._woken: set[StreamName] = set()
         self._ward = Ward()
-        self._pulse: asyncio.Task[None] | None = None
+        self._pulse = Pulse(self._crew.log, self.worker, self.take_up, self._beat_s)
 
     @property
     def worker(self) -> str:
@@ -52,7 +53,7 @@ class Supervisor:
         self._crew.log.beat(self.worker)
         self._leave = self._crew.log.listen(self._heard)
         await self.take_up()
-        self._pulse = asyncio.create_task(self._beat())
+        self._pulse.start()
 
     async def take_up(self) -> None:
         """Start a runner for every open run that has none here. One whose worker lives will refuse the claim."""
@@ -152,18 +153,6 @@ class Supervisor:
         while self._queue and len(self._running) < self._at_once and not self._draining:
             self._start(self._queue.popleft())
 
-    async def _beat(self) -> None:
-        """Say that we live; and where another worker no longer does, see to what it left behind."""
-        known = self._crew.log.workers()
-        while True:
-            await asyncio.sleep(self._beat_s)
-            self._crew.log.beat(self.worker)
-            living = self._crew.log.workers()
-            if known - living:
-                with contextlib.suppress(Problem):
-                    await self.take_up()
-            known = living
-
     def hurry(self) -> None:
         """End the grace of a drain, now or to come."""
         self._hurried.set()
@@ -193,8 +182,7 @@ class Supervisor:
     async def close(self, grace_s: float = 0.0) -> None:
         for handle in self._timers:
             handle.cancel()
-        if self._pulse is not None:
-            self._pulse.cancel()
+        self._pulse.stop()
         self._leave()
         await self.drain(grace_s)
         self._crew.log.retire(self.worker)

@@ -13,6 +13,7 @@ from quarterdeck.kernel.ids import StreamName, TenantId, team_run_stream
 from quarterdeck.log.doorbell import News
 from quarterdeck.ports import Query
 from quarterdeck.runtime.conductor import Conductor, TeamCrew
+from quarterdeck.runtime.pulse import Pulse
 from quarterdeck.views.teams import TEAM_RUNS
 
 BEAT_S = 10.0
@@ -30,7 +31,7 @@ class TeamSupervisor:
         self._conducted: dict[StreamName, tuple[Conductor, asyncio.Task[None]]] = {}
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
-        self._pulse: asyncio.Task[None] | None = None
+        self._pulse = Pulse(self._crew.log, self.worker, self.take_up, self._beat_s)
 
     @property
     def worker(self) -> str:
@@ -41,7 +42,7 @@ class TeamSupervisor:
         self._crew.log.beat(self.worker)
         self._leave = self._crew.log.listen(self._heard)
         await self.take_up()
-        self._pulse = asyncio.create_task(self._beat())
+        self._pulse.start()
 
     async def take_up(self) -> None:
         """Conduct every open run that is not conducted here. What a living worker has will refuse the claim."""
@@ -98,18 +99,6 @@ class TeamSupervisor:
         handle = asyncio.get_running_loop().call_later(self._again_s, due)
         self._timers.add(handle)
 
-    async def _beat(self) -> None:
-        """Say that we live; and where another worker no longer does, see to what it left behind."""
-        known = self._crew.log.workers()
-        while True:
-            await asyncio.sleep(self._beat_s)
-            self._crew.log.beat(self.worker)
-            living = self._crew.log.workers()
-            if known - living:
-                with contextlib.suppress(Problem):
-                    await self.take_up()
-            known = living
-
     async def drain(self) -> None:
         """Take nothing new and let go: what was begun goes on with the next start."""
         self._draining = True
@@ -121,8 +110,7 @@ class TeamSupervisor:
     async def close(self) -> None:
         for handle in self._timers:
             handle.cancel()
-        if self._pulse is not None:
-            self._pulse.cancel()
+        self._pulse.stop()
         self._leave()
         await self.drain()
         self._crew.log.retire(self.worker)

@@ -19,6 +19,7 @@ from quarterdeck.log.fold import Fold
 from quarterdeck.ports import Query
 from quarterdeck.runtime.board.attendant import RENEW_S, Attendant
 from quarterdeck.runtime.board.place import Place, StaffCrew
+from quarterdeck.runtime.pulse import Pulse
 from quarterdeck.views.board import WAKES
 
 BEAT_S = 10.0
@@ -43,7 +44,7 @@ class Staff:
         self._again: set[StreamName] = set()
         self._timers: set[asyncio.TimerHandle] = set()
         self._draining = False
-        self._pulse: asyncio.Task[None] | None = None
+        self._pulse = Pulse(self._log, self.worker, self.take_up, self._beat_s)
 
     @property
     def worker(self) -> str:
@@ -54,7 +55,7 @@ class Staff:
         self._log.beat(self.worker)
         self._leave = self._log.listen(self._heard)
         await self.take_up()
-        self._pulse = asyncio.create_task(self._beat())
+        self._pulse.start()
 
     async def take_up(self) -> None:
         """See to everything that is open. What a living worker has will refuse the claim."""
@@ -126,18 +127,6 @@ class Staff:
         handle = asyncio.get_running_loop().call_later(self._again_s, due)
         self._timers.add(handle)
 
-    async def _beat(self) -> None:
-        """Say that we live; and where another worker no longer does, see to what it left behind."""
-        known = self._log.workers()
-        while True:
-            await asyncio.sleep(self._beat_s)
-            self._log.beat(self.worker)
-            living = self._log.workers()
-            if known - living:
-                with contextlib.suppress(Problem):
-                    await self.take_up()
-            known = living
-
     def rest(self) -> None:
         """Begin nothing new; what is under way is still told to its end."""
         self._draining = True
@@ -149,8 +138,7 @@ class Staff:
         self.rest()
         for handle in self._timers:
             handle.cancel()
-        if self._pulse is not None:
-            self._pulse.cancel()
+        self._pulse.stop()
         self._leave()
         tasks = [task for _, task in self._running.values()]
         for task in tasks:
