@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+import urllib.request
 from collections.abc import Iterator
 
 import pytest
@@ -52,10 +54,25 @@ def test_the_plan_is_drawn_as_it_changes_and_words_are_heeded(teams: Deck) -> No
         assert terminal.status() == 0
 
 
+def spoken(url: str, words: str) -> bool:
+    """Whether a run of the server has said this by now."""
+    with urllib.request.urlopen(f"{url}/v1/tasks?limit=5") as answer:
+        tasks = [line["task_id"] for line in json.load(answer)]
+    for task in tasks:
+        with urllib.request.urlopen(f"{url}/v1/tasks/{task}/events?limit=500") as answer:
+            said = [line["payload"].get("delta", "") for line in json.load(answer)]
+        if words in "".join(said):
+            return True
+    return False
+
+
 def test_ctrl_c_stops_the_team_and_keeps_what_is_there(teams: Deck) -> None:
     words = ("--expert", "lead: decides", "--url", teams.url)
     with teams.terminal("team", "run", "Hang on", *words) as terminal:
         terminal.until("● p1: lead [lead]")
+        bound = time.monotonic() + 20
+        while not spoken(teams.url, "half a thought"):
+            assert time.monotonic() < bound, "the expert never spoke"
         terminal.press("\x03")
         terminal.until("stopping; Ctrl-C again leaves")
         terminal.until("■ p1")
