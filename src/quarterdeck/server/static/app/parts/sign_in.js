@@ -1,13 +1,14 @@
 // Signing in with a token, where the server asks for one; and out again.
 import { get, post, provedBy, remove, stranger, Trouble } from "../api.js";
+import { about } from "../news.js";
 import { html, useRef, useState } from "../ui.js";
 import { t } from "../words.js";
 
 /** True where somebody may go on: nobody signs in here, or the browser has a session. */
 export async function known() {
   try {
-    const about = await get("/v1/about");
-    if (about.guarded) provedBy((await get("/api/v1/session")).csrf_token);
+    about.value = await get("/v1/about");
+    if (about.value.guarded) provedBy((await get("/api/v1/session")).csrf_token);
     return true;
   } catch (why) {
     if (why instanceof Trouble && [401, 404].includes(why.status)) stranger.value = true;
