@@ -36,7 +36,7 @@ run: .venv/.done ## start the server at http://127.0.0.1:8101, with the embedded
 
 test: setup check ## check, then the whole suite, then the contracts that are built, where they lie beside us
 	@echo "running the tests"
-	@$(BIN)/python -m pytest -q -n 2 || { echo "once more, by itself, what failed"; $(BIN)/python -m pytest -q --last-failed --last-failed-no-failures none; }
+	@$(BIN)/python -m pytest -q -n 2
 	@if [ -d $(CONTRACTS) ]; then echo "running the acceptance tests"; $(BIN)/python -m pytest -q $(BUILT); fi
 
 check: setup ## format, lint, types of Python and of the page, import rules
